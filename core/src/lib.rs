@@ -1,0 +1,5 @@
+//! The affinity state machine of Homing.
+#![no_std]
+#![deny(missing_docs)]
+
+extern crate alloc;

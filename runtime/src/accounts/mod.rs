@@ -1,0 +1,1 @@
+//! Upstream accounts: their files, identities, credentials, refresh and reload.

@@ -1,0 +1,1 @@
+//! The configuration: one TOML file, every key also an environment variable.

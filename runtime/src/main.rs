@@ -1,0 +1,3 @@
+//! `homing`: the gateway's binary. Everything is in the library.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A scripted Codex upstream on loopback, for the demonstration, tests and benchmarks.

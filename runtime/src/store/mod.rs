@@ -1,0 +1,1 @@
+//! The embedded SQLite store: schema, lock, writer thread, load at start.

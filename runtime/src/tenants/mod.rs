@@ -1,0 +1,1 @@
+//! Who asks: managed users and their API keys, compatibility callers.

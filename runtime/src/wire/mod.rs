@@ -1,0 +1,1 @@
+//! What Codex clients and the upstream say: signals, event streams, failures, header rules.

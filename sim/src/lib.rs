@@ -1,0 +1,1 @@
+//! A deterministic simulator that drives `homing-core` through failures, races, crashes and restarts.

@@ -1,0 +1,3 @@
+//! `homing-sim`: the simulator's command line.
+
+fn main() {}

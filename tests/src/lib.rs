@@ -1,0 +1,1 @@
+//! Shared harness of the black-box tests: starts the real binaries, speaks raw HTTP to them, and cleans up after itself.
