@@ -3,3 +3,7 @@
 #![deny(missing_docs)]
 
 extern crate alloc;
+
+pub mod failure;
+pub mod ids;
+pub mod time;
