@@ -5,5 +5,11 @@
 extern crate alloc;
 
 pub mod failure;
+pub mod fleet;
 pub mod ids;
+pub mod key;
+pub mod row;
+pub mod settings;
+pub mod store;
+pub mod table;
 pub mod time;

@@ -1,0 +1,107 @@
+//! Who is tried next (spec §4): eligibility, hard pin, round robin, soft-cooling ones last, home first.
+
+use super::{Account, Fleet, ModelId};
+use crate::ids::AccountId;
+use crate::settings::ATTEMPTS_MAX;
+use crate::time::Time;
+
+/// The accounts a request has tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tried {
+    accounts: [Option<AccountId>; ATTEMPTS_MAX],
+}
+
+impl Tried {
+    /// Whether the account was tried.
+    #[must_use]
+    pub fn has(&self, id: AccountId) -> bool {
+        self.accounts.contains(&Some(id))
+    }
+
+    /// How many distinct accounts were tried.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.accounts.iter().flatten().count()
+    }
+
+    /// Remembers the account. Beyond [`ATTEMPTS_MAX`] nothing is remembered; the machine stops before.
+    pub(crate) fn add(&mut self, id: AccountId) {
+        if !self.has(id)
+            && let Some(free) = self.accounts.iter_mut().find(|a| a.is_none())
+        {
+            *free = Some(id);
+        }
+    }
+}
+
+/// What a choice depends on besides the fleet.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// Nothing is tried but this one (R1).
+    pub pin: Option<AccountId>,
+    /// Comes first if eligible and not cooling (B3).
+    pub home: Option<AccountId>,
+    /// What was tried is not tried again.
+    pub tried: &'a Tried,
+    /// The model, where exactly one is named.
+    pub model: Option<ModelId>,
+    /// Now.
+    pub now: Time,
+}
+
+/// The account to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pick {
+    /// Which.
+    pub account: AccountId,
+    /// The attempt finds out whether a barred account serves again: one at a time.
+    pub probe: bool,
+}
+
+impl Fleet {
+    /// The next account for a request, or `None` when every one is out or was tried.
+    ///
+    /// The round robin goes on behind an account that was chosen by it; homes and pins do not turn it.
+    pub fn choose(&mut self, choice: &Choice<'_>) -> Option<Pick> {
+        if let Some(pin) = choice.pin {
+            return self.fits(pin, choice).map(Self::pick_of);
+        }
+        let home = choice.home.and_then(|home| self.fits(home, choice)).filter(|a| !a.cools(choice.now));
+        if let Some(home) = home {
+            return Some(Self::pick_of(home));
+        }
+        let pick = self.next_in_turn(choice).or_else(|| self.soonest_warm(choice))?;
+        self.last = Some(pick.account);
+        Some(pick)
+    }
+
+    /// Whether the account would be taken for this request if it came first.
+    #[must_use]
+    pub fn serves(&self, id: AccountId, choice: &Choice<'_>) -> bool {
+        self.fits(id, choice).is_some_and(|a| !a.cools(choice.now))
+    }
+
+    fn fits(&self, id: AccountId, choice: &Choice<'_>) -> Option<&Account> {
+        self.get(id).filter(|a| a.eligible(choice.model, choice.now) && !choice.tried.has(id))
+    }
+
+    fn pick_of(account: &Account) -> Pick {
+        Pick { account: account.id, probe: account.needs_probe() }
+    }
+
+    /// Round robin: the first fitting account behind the one chosen last.
+    fn next_in_turn(&self, choice: &Choice<'_>) -> Option<Pick> {
+        let start = self.last.map_or(0, |last| self.accounts.partition_point(|a| a.id <= last));
+        let (before, behind) = self.accounts.split_at(start);
+        let mut turn = behind.iter().chain(before).filter(|a| !a.cools(choice.now));
+        turn.find(|a| a.eligible(choice.model, choice.now) && !choice.tried.has(a.id)).map(Self::pick_of)
+    }
+
+    /// If nothing else is left: the cooling account that ends first, one probe at a time.
+    fn soonest_warm(&self, choice: &Choice<'_>) -> Option<Pick> {
+        let cooling = self.accounts.iter().filter(|a| a.cools(choice.now) && !a.probing);
+        let fitting = cooling.filter(|a| a.eligible(choice.model, choice.now) && !choice.tried.has(a.id));
+        let first = fitting.min_by_key(|a| (a.cooling.map(|bar| bar.until), a.id))?;
+        Some(Pick { account: first.id, probe: true })
+    }
+}
