@@ -99,11 +99,9 @@ impl Account {
     /// Whether requests for the model may go here at all (B2).
     #[must_use]
     pub fn eligible(&self, model: Option<ModelId>, now: Time) -> bool {
-        self.standing == Standing::Usable
-            && !Bar::holds(self.spent, now)
-            && !Bar::holds(self.limited, now)
-            && !self.refuses(model, now)
-            && !(self.probing && self.needs_probe())
+        let barred = Bar::holds(self.spent, now) || Bar::holds(self.limited, now);
+        let taken = self.probing && self.needs_probe();
+        self.standing == Standing::Usable && !barred && !taken && !self.refuses(model, now)
     }
 
     /// Whether the next request here is the one that finds out (spent quota whose reset has passed).

@@ -1,0 +1,89 @@
+//! A failed attempt: the same account once more, the next one, or the end (R2, R3).
+
+use super::{Effect, Env, Note, Outcome, Phase, Remedy, Renewal, Step, Turn};
+use crate::failure::Failure;
+use crate::fleet::Standing;
+use crate::settings::ATTEMPTS_MAX;
+use crate::time::Millis;
+
+impl Turn {
+    /// Nothing visible reached the client yet.
+    pub(super) fn failed(mut self, failure: Failure, env: &mut Env<'_>) -> Step {
+        match self.remedy(failure) {
+            Remedy::Repeat => {
+                self.repeated = true;
+                self.phase = Phase::Waiting;
+                let wait = Millis(env.word % env.settings.quick_repeat.0.max(1));
+                self.step(Effect::Wait(wait), Note::Repeats(failure))
+            }
+            Remedy::Renew => {
+                self.repeated = true;
+                let Some(account) = self.current else { return self.all_out(env) };
+                self.phase = Phase::Refreshing;
+                self.step(Effect::Refresh(account), Note::Renews)
+            }
+            Remedy::Relay => self.relay(failure, env),
+            Remedy::GiveUp => {
+                self.end_probe(env);
+                self.done(Outcome::Unreachable, Note::HostUnreachable)
+            }
+            Remedy::Next => {
+                self.blame(failure, env);
+                self.next(failure, env)
+            }
+        }
+    }
+
+    pub(super) fn refreshed(mut self, renewal: Renewal, env: &mut Env<'_>) -> Step {
+        match renewal {
+            Renewal::Fresh => self.dial_again(env),
+            Renewal::Refused => {
+                self.blame(Failure::Unauthorized, env);
+                self.next(Failure::Unauthorized, env)
+            }
+            // The token server's trouble is not the account's: it only comes last for a while.
+            Renewal::Unavailable => {
+                self.blame(Failure::Server { retry_after: None }, env);
+                self.next(Failure::Unauthorized, env)
+            }
+        }
+    }
+
+    /// Visible output reached the client: nothing is retried (R3). A failure the upstream stated still counts.
+    pub(super) fn broke_off(mut self, failure: Failure, env: &mut Env<'_>) -> Step {
+        self.blame(failure, env);
+        self.done(Outcome::Broken, Note::BrokeOff(failure))
+    }
+
+    fn blame(&mut self, failure: Failure, env: &mut Env<'_>) {
+        if let Some(account) = self.current {
+            env.fleet.failed(account, failure, self.request.model, self.dialled, env.now);
+        }
+        self.end_probe(env);
+    }
+
+    fn relay(mut self, failure: Failure, env: &mut Env<'_>) -> Step {
+        self.end_probe(env);
+        self.done(Outcome::Relay, Note::Relays(failure))
+    }
+
+    fn next(self, failure: Failure, env: &mut Env<'_>) -> Step {
+        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
+        if self.request.pin.is_some() {
+            return self.relay(failure, env);
+        }
+        if failure == Failure::ModelRefused && self.nobody_serves_model(env) {
+            // "Not supported" is more useful to the client than "come back later".
+            return self.relay(failure, env);
+        }
+        if self.tried.count() >= most {
+            return self.all_out(env);
+        }
+        self.aim(env)
+    }
+
+    fn nobody_serves_model(&self, env: &Env<'_>) -> bool {
+        let mut usable = env.fleet.iter().filter(|a| a.standing == Standing::Usable);
+        usable.all(|a| a.refuses(self.request.model, env.now))
+    }
+}

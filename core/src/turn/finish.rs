@@ -1,0 +1,87 @@
+//! A success: shown, written down, durable, passed on (B5, B15).
+
+use super::{Effect, Env, Note, Outcome, Phase, READS_AGAIN_MAX, Step, Turn};
+use crate::ids::Seq;
+use crate::row::State;
+use crate::store::{Answer, Op};
+
+impl Turn {
+    pub(super) fn visible(mut self) -> Step {
+        self.phase = Phase::Streaming;
+        self.step(Effect::Stream, Note::Shows)
+    }
+
+    pub(super) fn served(mut self, env: &mut Env<'_>) -> Step {
+        self.end_probe(env);
+        let Some(account) = self.current else { return self.done(Outcome::Served, Note::Ends) };
+        env.fleet.succeeded(account, self.dialled);
+        if !self.identified() {
+            return self.done(Outcome::Served, Note::Ends);
+        }
+        self.complete(env)
+    }
+
+    fn complete(mut self, env: &Env<'_>) -> Step {
+        let Some(account) = self.current else { return self.done(Outcome::Served, Note::Ends) };
+        self.phase = Phase::Completing;
+        let op = Op::Complete {
+            fence: self.row.map(|row| row.fence),
+            account,
+            seen: self.seen,
+            ttl: env.settings.ttl,
+            pinned: self.request.pin.is_some(),
+        };
+        self.step(Effect::Store(op), Note::Succeeded)
+    }
+
+    pub(super) fn completed(mut self, answer: Answer) -> Step {
+        match answer {
+            Answer::Completed { how, seq } => self.commit(seq, Note::Wrote(how)),
+            Answer::Refused(refusal) => self.done(Outcome::Served, Note::Unwritten(refusal)),
+            Answer::Looked { .. }
+            | Answer::Reserved(_)
+            | Answer::Found(_)
+            | Answer::Pended(_)
+            | Answer::Lost(_)
+            | Answer::Unknown => {
+                self.reads_again += 1;
+                if self.reads_again > READS_AGAIN_MAX {
+                    return self.done(Outcome::Served, Note::EndsUndurable);
+                }
+                self.phase = Phase::Rereading;
+                self.step(Effect::Store(Op::Look), Note::ReadsAgain)
+            }
+        }
+    }
+
+    /// After an unknown completion: either it shows in the row, or it is written again under the same fence, which refuses
+    /// what must not be written twice.
+    pub(super) fn reread(mut self, answer: Answer, env: &Env<'_>) -> Step {
+        match answer {
+            Answer::Looked { view: Some(view), .. }
+                if view.state == State::Bound && Some(view.account) == self.current && view.pending.is_none() =>
+            {
+                self.row = Some(view);
+                self.commit(view.seq, Note::Succeeded)
+            }
+            Answer::Looked { .. } => self.complete(env),
+            Answer::Reserved(_)
+            | Answer::Found(_)
+            | Answer::Refused(_)
+            | Answer::Pended(_)
+            | Answer::Lost(_)
+            | Answer::Completed { .. }
+            | Answer::Unknown => self.completed(Answer::Unknown),
+        }
+    }
+
+    fn commit(mut self, seq: Seq, note: Note) -> Step {
+        self.phase = Phase::Committing;
+        self.step(Effect::Commit(seq), note)
+    }
+
+    pub(super) fn committed(self, in_time: bool) -> Step {
+        let note = if in_time { Note::Ends } else { Note::EndsUndurable };
+        self.done(Outcome::Served, note)
+    }
+}
