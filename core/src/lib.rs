@@ -46,6 +46,8 @@
 #![deny(missing_docs)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 pub mod failure;
 pub mod fleet;
