@@ -51,7 +51,7 @@ impl<'a> Member<'a> {
     }
 
     /// The named members of the only value, if that is an object.
-    pub(super) fn members<const N: usize>(self, names: [&str; N]) -> Option<[Member<'a>; N]> {
+    pub(super) fn members<const N: usize>(self, names: [&str; N]) -> Option<[Self; N]> {
         members(self.raw()?.as_bytes(), names)
     }
 }

@@ -27,7 +27,7 @@ impl<'a> Id<'a> {
     }
 
     /// This value as a key (K1): trimmed, 1 to `longest` bytes, without control characters. `None` if it is not one.
-    fn key(&self, longest: usize) -> Option<Id<'a>> {
+    fn key(&self, longest: usize) -> Option<Self> {
         match &self.0 {
             Cow::Borrowed(text) => key(text, longest).map(Self::new),
             Cow::Owned(text) => key(text, longest).map(|k| Self::new(k.to_owned())),
