@@ -1,7 +1,6 @@
 //! The few top-level fields of a request body that matter to routing (K5), read in one pass.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use super::json::{self, Member};
 use super::signals::Id;
@@ -31,7 +30,7 @@ impl Model<'_> {
 /// What the top level of a request body says. A field that is absent, repeated or of another type is `None`.
 ///
 /// The identifiers are as sent, untrimmed and of any length; [`signals`](super::signals) decides which of them are keys.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields<'a> {
     /// Whether the body was one JSON object. If not, every other field is empty.
     pub json: bool,
@@ -100,23 +99,6 @@ fn model_of(member: Member<'_>) -> Model<'_> {
         (_, Some(name)) => Model::One(name),
         (Member::One(raw), None) if raw.get() == "null" => Model::None,
         (Member::One(_) | Member::Repeated, None) => Model::Ambiguous,
-    }
-}
-
-impl fmt::Debug for Fields<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fields")
-            .field("json", &self.json)
-            .field("session_id", &self.session_id)
-            .field("sessionId", &self.session_id_camel)
-            .field("conversation", &self.conversation)
-            .field("conversation_id", &self.conversation_id)
-            .field("prompt_cache_key", &self.prompt_cache_key)
-            .field("previous_response_id", &self.previous_response_id)
-            .field("model", &self.model)
-            .field("stream", &self.stream)
-            .field("reasoning_effort", &self.reasoning_effort)
-            .finish()
     }
 }
 

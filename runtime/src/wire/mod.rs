@@ -14,3 +14,6 @@ pub mod route;
 pub mod signals;
 pub mod sse;
 pub mod usage;
+
+#[cfg(test)]
+mod captures;

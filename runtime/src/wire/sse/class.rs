@@ -55,7 +55,7 @@ impl Class {
             b"response.incomplete" => Self::Terminal(Terminal::Incomplete),
             b"response.failed" => Self::Terminal(Terminal::Failed),
             b"error" => Self::Terminal(Terminal::Error),
-            other if memchr::memmem::find(other, b"rate_limits").is_some() => Self::Held(Held::RateLimits),
+            other if other.windows(11).any(|part| part == b"rate_limits") => Self::Held(Held::RateLimits),
             _ => Self::Visible,
         }
     }
