@@ -1,0 +1,234 @@
+//! The gateway's own answers, in the upstream's error shape, so that clients act on them as they do on the upstream's.
+//!
+//! No answer here says `server_is_overloaded`: Codex gives up on that code instead of waiting out `Retry-After`.
+
+use std::fmt;
+
+use homing_core::failure::Failure;
+use homing_core::time::{Millis, Time};
+use serde::Serialize;
+
+use super::classify::Fault;
+
+/// The longest `Retry-After` of our own (R4).
+const LONGEST_WAIT: Millis = Millis(60_000);
+/// What clients are told to wait where nothing better is known.
+const SHORT_WAIT: Millis = Millis(1_000);
+
+/// A whole answer. `content-length` and connection handling are the caller's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// Header fields, names in lower case.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body: JSON with a final line feed, or empty.
+    pub body: Vec<u8>,
+}
+
+/// Which anchor ties a request to an account that cannot serve (R1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// `previous_response_id`.
+    PreviousResponse,
+    /// A file id in `input`.
+    File,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: Error<'a>,
+}
+
+#[derive(Default, Serialize)]
+struct Error<'a> {
+    message: &'a str,
+    r#type: &'a str,
+    param: Option<&'a str>,
+    code: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_in_seconds: Option<u64>,
+}
+
+const REQUEST: &str = "invalid_request_error";
+const SERVER: &str = "server_error";
+
+impl Answer {
+    fn new(status: u16, error: Error<'_>) -> Self {
+        let mut body = serde_json::to_vec(&Body { error }).unwrap_or_default();
+        body.push(b'\n');
+        Self { status, headers: vec![("content-type", "application/json".to_owned())], body }
+    }
+
+    fn error(status: u16, kind: &str, code: &str, message: impl fmt::Display) -> Self {
+        Self::new(status, Error { message: &message.to_string(), r#type: kind, code, ..Error::default() })
+    }
+
+    fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+        self.headers.push((name, value.to_string()));
+        self
+    }
+
+    fn retry_after(self, wait: Millis) -> Self {
+        self.with("retry-after", wait.min(LONGEST_WAIT).ceil_secs().max(1))
+    }
+
+    /// 200 with no body: the route exists (`codex doctor`'s HEAD).
+    pub fn empty_ok() -> Self {
+        Self { status: 200, headers: Vec::new(), body: Vec::new() }
+    }
+
+    /// 503: no account can serve now, one is expected back after `wait` (R4). Between 1 and 60 s are announced.
+    pub fn unavailable(wait: Millis) -> Self {
+        let message = "No account can serve this request at the moment; retry after the time in Retry-After.";
+        Self::error(503, SERVER, "no_account_available", message).retry_after(wait)
+    }
+
+    /// 503: this gateway lacks memory or its store for the moment; `what` names the lack.
+    pub fn busy(what: impl fmt::Display) -> Self {
+        Self::error(503, SERVER, "gateway_busy", what).retry_after(SHORT_WAIT)
+    }
+
+    /// 429 `usage_limit_reached`: quota is why (R4, W1). No `Retry-After`, and `x-should-retry: false`: Codex shows when to
+    /// come back, SDKs would sleep for hours.
+    pub fn quota_spent(resets_at: Option<Time>, plan_type: Option<&str>, now: Time) -> Self {
+        let error = Error {
+            message: "The usage limit has been reached",
+            r#type: "usage_limit_reached",
+            code: "usage_limit_reached",
+            plan_type,
+            // Rounded up, so that a client that comes back then is not early.
+            resets_at: resets_at.map(|at| Millis(at.0).ceil_secs()),
+            resets_in_seconds: resets_at.map(|at| at.since(now).ceil_secs()),
+            ..Error::default()
+        };
+        Self::new(429, error).with("x-should-retry", false)
+    }
+
+    /// 502: the upstream could not be reached or broke off before its answer.
+    pub fn bad_gateway() -> Self {
+        Self::error(
+            502,
+            SERVER,
+            "upstream_unreachable",
+            "The upstream could not be reached or broke off; retry the request.",
+        )
+    }
+
+    /// 504: no attempt answered within `request-deadline`.
+    pub fn gateway_timeout() -> Self {
+        Self::error(504, SERVER, "upstream_timeout", "The upstream did not answer in time; retry the request.")
+    }
+
+    /// 400 with a code and what to change.
+    pub fn bad_request(code: &str, message: impl fmt::Display) -> Self {
+        Self::error(400, REQUEST, code, message)
+    }
+
+    /// 401: no credential, or none that is known here.
+    pub fn unauthorized() -> Self {
+        let message = "Unknown or missing API key. Send one of this gateway's keys as \"Authorization: Bearer ...\" or X-API-Key.";
+        Self::error(401, REQUEST, "invalid_api_key", message).with("www-authenticate", "Bearer")
+    }
+
+    /// 403: known, but not allowed; `message` says what to ask for.
+    pub fn forbidden(code: &str, message: impl fmt::Display) -> Self {
+        Self::error(403, "permission_error", code, message)
+    }
+
+    /// 404: no such route.
+    pub fn not_found() -> Self {
+        Self::error(
+            404,
+            REQUEST,
+            "not_found",
+            "No such route. Point the client's base URL at /v1 or /backend-api/codex.",
+        )
+    }
+
+    /// 405 with the methods the route takes.
+    pub fn method_not_allowed(allow: &'static str) -> Self {
+        Self::error(405, REQUEST, "method_not_allowed", format_args!("This route takes {allow} only."))
+            .with("allow", allow)
+    }
+
+    /// 413: the body is over `limit` bytes.
+    pub fn too_large(limit: u64) -> Self {
+        let message = format_args!("The request body is larger than {limit} bytes, the gateway's limit.");
+        Self::error(413, REQUEST, "request_too_large", message)
+    }
+
+    /// 426: no WebSocket here. Codex falls back to HTTP silently (W4). The caller adds `upgrade` to `Connection`.
+    pub fn upgrade_required() -> Self {
+        let message = "WebSocket is not available on this route; use HTTP.";
+        Self::error(426, REQUEST, "upgrade_refused", message).with("upgrade", "HTTP/1.1")
+    }
+
+    /// 400 in the upstream's own shape: a response id that is another tenant's, or nobody's any more (R1). At most 256
+    /// characters of the id are repeated.
+    pub fn previous_response_not_found(id: &str) -> Self {
+        let id = id.char_indices().nth(256).map_or(id, |(end, _)| &id[..end]);
+        let error = Error {
+            message: &format!("Previous response with id '{id}' not found."),
+            r#type: REQUEST,
+            param: Some("previous_response_id"),
+            code: "previous_response_not_found",
+            ..Error::default()
+        };
+        Self::new(400, error)
+    }
+
+    /// 409: the account that an anchor ties the request to cannot serve, and such a request is never moved (R1). Not to be
+    /// retried as it is.
+    pub fn pin_cannot_serve(anchor: Anchor) -> Self {
+        let (param, message) = match anchor {
+            Anchor::PreviousResponse => (
+                "previous_response_id",
+                "The account that holds this response cannot serve now. Drop previous_response_id and send the whole conversation, or retry later.",
+            ),
+            Anchor::File => (
+                "input",
+                "The account that holds a file of this request cannot serve now. Drop the file id and upload the file again, or retry later.",
+            ),
+        };
+        let error = Error {
+            message,
+            r#type: REQUEST,
+            param: Some(param),
+            code: "pinned_account_unavailable",
+            ..Error::default()
+        };
+        Self::new(409, error).with("x-should-retry", false)
+    }
+
+    /// What a failure found inside a 200 stream is as an HTTP answer, while nothing of the stream has reached the client: spent
+    /// quota is a 429 (W1), a fault of the request a 4xx with the upstream's own words (field C7), anything else a 503.
+    /// `data` is the data of the failed event.
+    pub fn of_event(failure: Failure, data: &[u8], now: Time) -> Self {
+        let fault = Fault::read(data).unwrap_or_default();
+        match failure {
+            Failure::QuotaSpent { until } => Self::quota_spent(until, fault.plan_type.as_deref(), now),
+            Failure::Request | Failure::ForeignCiphertext | Failure::ModelRefused => {
+                let error = Error {
+                    message: fault.message.as_deref().unwrap_or("The upstream refused the request."),
+                    r#type: fault.kind.as_deref().unwrap_or(REQUEST),
+                    param: fault.param.as_deref(),
+                    code: fault.code.as_deref().unwrap_or("upstream_refused"),
+                    ..Error::default()
+                };
+                Self::new(fault.status.filter(|status| (400..500).contains(status)).unwrap_or(400), error)
+            }
+            Failure::RateLimited { retry_after } | Failure::Server { retry_after: Some(retry_after) } => {
+                Self::unavailable(retry_after)
+            }
+            _ => Self::unavailable(SHORT_WAIT),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
