@@ -20,7 +20,7 @@ const WHOLE_BODY_MAX: usize = 64 << 20;
 /// How an attempt stands when the machine has to know.
 pub(super) enum Attempt {
     /// Visible output has come, or the head was held for as long as it may be.
-    Visible(Events),
+    Visible(Box<Events>),
     /// The whole answer or the terminal event was read; nothing was passed on yet.
     Served(Received),
     /// It did not serve. The upstream's answer, if there was one.

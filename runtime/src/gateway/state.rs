@@ -1,68 +1,72 @@
 //! What every request of the process shares.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use homing_core::fleet::{Fleet, Standing};
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::AccountId;
 use homing_core::settings::Settings;
-use homing_core::time::{Millis, Time};
+use homing_core::time::Time;
 use homing_core::turn::Env;
 use homing_core::turn_state::TurnStates;
 
 use crate::accounts::{Identity, Roster};
 use crate::config::Config;
-use crate::http::{MemoryBudget, Origin, Pool};
-use crate::store::Store;
+use crate::http::{Limits, MemoryBudget, Origin, Pool};
+use crate::store::{Store, Tenant};
 use crate::tenants::Tenants;
 use crate::{clock, entropy};
 
 /// The gateway: configuration, store, accounts, upstream connections.
-pub struct Gateway {
+pub(crate) struct Gateway {
     /// As loaded at start.
     pub(crate) config: Config,
     /// Bindings, in memory and on disk.
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
     /// Managed users and their keys.
     pub(crate) tenants: Tenants,
     /// The auth files and their credentials.
     pub(crate) roster: Roster,
     /// Keep-alive connections to the upstream.
-    pub(crate) pool: Pool,
+    pub(super) pool: Pool,
     /// Where the upstream is.
-    pub(crate) origin: Origin,
+    pub(super) origin: Origin,
     /// The path under which its routes are.
-    pub(crate) base_path: String,
+    pub(super) base_path: String,
     /// All request bodies held for replay together (W5).
-    pub(crate) budget: MemoryBudget,
-    /// Who issued which turn-state token (R7).
-    pub(crate) turn_states: Mutex<TurnStates>,
+    pub(super) budget: MemoryBudget,
+    /// Bounds of a client's connection.
+    pub(super) limits: Arc<Limits>,
     pub(super) settings: Settings,
     pub(super) fleet: Mutex<Fleet>,
+    pub(super) turn_states: Mutex<TurnStates>,
     pub(super) names: RwLock<Names>,
     pub(super) open_connections: AtomicU64,
+    pub(super) requests: AtomicU64,
+    pub(super) draining: AtomicBool,
 }
 
-/// Which number stands for which account and which compatibility caller.
+/// Which number stands for which loaded account.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) accounts: HashMap<AccountId, Named>,
     pub(super) numbers: HashMap<Identity, AccountId>,
-    pub(super) callers: HashMap<Identity, TenantId>,
 }
 
-/// An account by its name.
+/// A loaded account by its name, and the tenant of its compatibility callers.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) identity: Identity,
     /// Safe to show.
     pub(crate) label: Arc<str>,
+    /// Who presents this account's own token (spec §1).
+    pub(crate) tenant: Tenant,
 }
 
 impl Gateway {
     /// Runs one step of the machine: with the fleet, the settings as they are, the time and a random word.
-    pub(crate) fn step<T>(&self, step: impl FnOnce(&mut Env<'_>) -> T) -> T {
+    pub(super) fn step<T>(&self, step: impl FnOnce(&mut Env<'_>) -> T) -> T {
         let mut fleet = self.fleet();
         step(&mut Env { fleet: &mut fleet, settings: &self.settings, now: now(), word: entropy::jitter() })
     }
@@ -73,23 +77,24 @@ impl Gateway {
     }
 
     /// Who issued which turn-state token.
-    pub(crate) fn turn_states(&self) -> MutexGuard<'_, TurnStates> {
+    pub(super) fn turn_states(&self) -> MutexGuard<'_, TurnStates> {
         self.turn_states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The account behind a number.
+    /// The loaded account behind a number.
     pub(crate) fn named(&self, id: AccountId) -> Option<Named> {
         self.names.read().unwrap_or_else(PoisonError::into_inner).accounts.get(&id).cloned()
     }
 
-    /// The number of an account.
+    /// The number of a loaded account.
     pub(crate) fn number(&self, identity: &Identity) -> Option<AccountId> {
         self.names.read().unwrap_or_else(PoisonError::into_inner).numbers.get(identity).copied()
     }
 
-    /// The tenant of a compatibility caller (spec §1).
-    pub(crate) fn caller_tenant(&self, identity: &Identity) -> Option<TenantId> {
-        self.names.read().unwrap_or_else(PoisonError::into_inner).callers.get(identity).copied()
+    /// What an account is called, loaded or not.
+    pub(crate) fn account_label(&self, id: AccountId) -> Arc<str> {
+        let known = || self.store.account_name(id).map(|(_, label)| label).filter(|label| !label.is_empty());
+        self.named(id).map(|n| n.label).or_else(known).unwrap_or_else(|| format!("account {}", id.0).into())
     }
 
     /// Accounts that may be used now.
@@ -97,25 +102,33 @@ impl Gateway {
         self.fleet().iter().filter(|a| a.standing == Standing::Usable).count()
     }
 
+    /// All loaded accounts.
+    pub(crate) fn loaded(&self) -> Vec<Named> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner).accounts.values().cloned().collect()
+    }
+
+    /// Whether sessions are kept at all (B16).
+    pub(crate) const fn affinity_is_on(&self) -> bool {
+        self.settings.session_affinity
+    }
+
+    /// Requests under way.
+    pub(super) fn busy(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
     /// Client connections open now.
-    pub(crate) fn connections(&self) -> u64 {
+    pub(super) fn connections(&self) -> u64 {
         self.open_connections.load(Ordering::Relaxed)
+    }
+
+    /// Whether the gateway is stopping: no new connections, and those open close after their response.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
     }
 }
 
 /// The wall clock as the core takes it.
 pub(crate) fn now() -> Time {
     Time(clock::wall_ms())
-}
-
-/// The settings the core reads, from the configuration.
-pub(super) fn settings(config: &Config) -> Settings {
-    let millis = |d: std::time::Duration| Millis(u64::try_from(d.as_millis()).unwrap_or(u64::MAX));
-    Settings {
-        session_affinity: config.affinity.session && config.state.store != crate::config::StoreKind::Off,
-        ttl: millis(config.affinity.ttl),
-        request_retry: u8::try_from(config.routing.request_retry).unwrap_or(u8::MAX),
-        request_deadline: millis(config.routing.request_deadline),
-        quick_repeat: millis(config.routing.quick_retry_delay),
-    }
 }

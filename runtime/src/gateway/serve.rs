@@ -1,0 +1,140 @@
+//! The running gateway: listeners, background work, and an orderly stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use smol::net::TcpListener;
+
+use super::open::{StartError, open};
+use super::state::Gateway;
+use super::{connection, operator::Operator, reload};
+use crate::admin::{self, OwnerSocket};
+use crate::config::Config;
+use crate::{clock, os};
+
+/// How often expired bindings are looked for.
+const PURGE_EVERY: Duration = Duration::from_secs(10);
+/// How often an ending gateway looks whether its connections are done.
+const DRAIN_LOOK: Duration = Duration::from_millis(20);
+/// Wait after a refused accept: out of descriptors, for example.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the gateway until SIGTERM or SIGINT.
+///
+/// # Errors
+/// [`StartError`] where it could not start; once it runs, it ends in order.
+pub async fn serve(config: Config) -> Result<(), StartError> {
+    let ended = os::shutdown().map_err(StartError::Signals)?;
+    let (gateway, lock) = open(config).await?;
+    let address = gateway.config.listen.address;
+    let listening = TcpListener::bind(address).await.and_then(|l| Ok((l.local_addr()?, l)));
+    let (address, listener) = listening.map_err(|error| StartError::Listen { address, error })?;
+    let admin = admin::listen(&gateway.config).await?;
+    let socket = OwnerSocket::bind(&gateway.config.state.socket, &lock)?;
+    announce(&gateway, address, admin.as_ref().and_then(|(l, _)| l.local_addr().ok()));
+
+    let control: Arc<dyn admin::Control> = Arc::new(Operator::running(Arc::clone(&gateway)));
+    let mut background = vec![
+        os::spawn(reload::scan_forever(Arc::clone(&gateway))),
+        os::spawn(reload::refresh_forever(Arc::clone(&gateway))),
+        os::spawn(purge(Arc::clone(&gateway))),
+    ];
+    if let Some((listener, gate)) = admin {
+        background.push(os::spawn(admin::serve(listener, Arc::new(gate), Arc::clone(&control))));
+    }
+    background.push(os::spawn(async move { admin::serve_owner(&socket, control).await }));
+    let accepting = os::spawn(accept(Arc::clone(&gateway), listener));
+
+    let signal = ended.await;
+    tracing::info!(signal, "stopping: no new connections, open ones finish");
+    accepting.cancel().await;
+    drain(&gateway).await;
+    for task in background {
+        task.cancel().await;
+    }
+    let health = gateway.store.shutdown().await;
+    match health.last_error {
+        Some(error) => tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk"),
+        None => tracing::info!("stopped, everything is on disk"),
+    }
+    drop(lock);
+    Ok(())
+}
+
+/// Says where the gateway listens: in the log, and in `listening.json` for programs that chose port 0.
+fn announce(gateway: &Gateway, address: SocketAddr, admin: Option<SocketAddr>) {
+    let usable = gateway.usable_accounts();
+    let bindings = gateway.store.len();
+    tracing::info!(%address, admin = admin.map(tracing::field::display), usable, bindings, "listening");
+    if usable == 0 {
+        let directory = &gateway.config.accounts.directory;
+        tracing::warn!(
+            ?directory,
+            "no usable account: requests get 503 until one is there. Log in with `codex login`, or copy an auth.json into this directory"
+        );
+    }
+    let path = gateway.config.state.directory.join("listening.json");
+    let text = serde_json::json!({"listen": address, "admin": admin, "pid": os::process_id()}).to_string();
+    if let Err(error) = std::fs::write(&path, text + "\n") {
+        tracing::warn!(?path, %error, "the addresses could not be written down");
+    }
+}
+
+async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                clock::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        if gateway.connections() >= gateway.config.limits.connections {
+            // Closed unanswered: at this limit an answer costs what is missing. Clients try again.
+            tracing::warn!(limit = gateway.config.limits.connections, "limits.connections reached");
+            continue;
+        }
+        let open = Open::count(Arc::clone(&gateway));
+        os::spawn(async move {
+            connection::serve(Arc::clone(&open.0), stream).await;
+            drop(open);
+        })
+        .detach();
+    }
+}
+
+/// Counts a connection for as long as it lives, however it ends.
+struct Open(Arc<Gateway>);
+
+impl Open {
+    fn count(gateway: Arc<Gateway>) -> Self {
+        gateway.open_connections.fetch_add(1, Ordering::Relaxed);
+        Self(gateway)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open_connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Lets requests under way finish, up to `limits.drain`.
+async fn drain(gateway: &Gateway) {
+    gateway.draining.store(true, Ordering::Relaxed);
+    let done = async {
+        while gateway.busy() > 0 {
+            clock::sleep(DRAIN_LOOK).await;
+        }
+    };
+    if clock::within(gateway.config.limits.drain, done).await.is_none() {
+        tracing::warn!(open = gateway.busy(), "limits.drain is over: requests under way are broken off");
+    }
+}
+
+async fn purge(gateway: Arc<Gateway>) {
+    gateway.store.purge_forever(PURGE_EVERY).await;
+}
