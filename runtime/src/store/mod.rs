@@ -44,7 +44,7 @@ pub use error::StoreError;
 pub use listing::Page;
 pub use names::{Renamed, Tenant};
 pub use open::migrate_to;
-pub use users::StoredUser;
+pub use users::{NewKey, StoredUser};
 pub use writer::StoreHealth;
 
 use crate::clock;

@@ -1,5 +1,7 @@
 //! Users in the database. What is true of them at the moment is in [`crate::tenants`]; here they become durable.
 
+use std::sync::Arc;
+
 use homing_core::ids::TenantId;
 use homing_core::time::Time;
 use rusqlite::{Transaction, params};
@@ -16,16 +18,23 @@ pub struct StoredUser {
     pub user_id: String,
     /// What the operator calls the user.
     pub name: String,
-    /// SHA-256 of the active key.
-    pub key_hash: [u8; 32],
-    /// The key's last four characters, for telling keys apart.
-    pub key_hint: String,
+    /// The active key.
+    pub key: NewKey,
     /// Known but not let in.
     pub disabled: bool,
     /// When the user was made.
     pub created: Time,
-    /// When the active key was made.
-    pub key_created: Time,
+}
+
+/// What is stored of a key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewKey {
+    /// SHA-256 of the key.
+    pub hash: [u8; 32],
+    /// Its last four characters, for telling keys apart.
+    pub hint: String,
+    /// When it was made.
+    pub created: Time,
 }
 
 impl std::fmt::Debug for StoredUser {
@@ -41,11 +50,17 @@ impl std::fmt::Debug for StoredUser {
 }
 
 impl Store {
+    /// The stable scope of a user's keys (K2).
+    #[must_use]
+    pub fn user_scope(user_id: &str) -> Arc<str> {
+        format!("user:{user_id}").into()
+    }
+
     /// A number and scope for a user that is about to be stored.
     #[must_use]
     pub fn new_user_tenant(&self, user_id: &str) -> Tenant {
         let id = self.name(Names::next_tenant);
-        Tenant { id, scope: user_scope(user_id) }
+        Tenant { id, scope: Self::user_scope(user_id) }
     }
 
     /// All users, by name. None in memory mode.
@@ -72,27 +87,38 @@ impl Store {
             committed();
             return Ok(());
         }
-        let scope = user_scope(&user.user_id);
+        let scope = Self::user_scope(&user.user_id);
         self.writer.call("store a user", move |tx| insert(tx, &user, &scope), |()| committed()).await
     }
 
-    /// Stores a user's new key or switch; see [`Store::insert_user`]. Says whether there was such a user.
+    /// Stores a user's new key, by its SHA-256 and last characters; the old one is gone with it. Says whether there was such
+    /// a user; `committed` runs if there was, once it is durable.
     ///
     /// # Errors
     /// What the disk reports; then nothing was changed.
-    pub async fn update_user(
+    pub async fn set_user_key(
         &self,
-        user: StoredUser,
+        tenant: TenantId,
+        key: NewKey,
         committed: impl FnOnce() + Send + 'static,
     ) -> Result<bool, StoreError> {
-        if !self.on_disk() {
-            committed();
-            return Ok(true);
-        }
-        self.writer.call("change a user", move |tx| update(tx, &user), |_| committed()).await
+        self.user_job("store a key", move |tx| set_key(tx, tenant, &key), committed).await
     }
 
-    /// Deletes a user; see [`Store::insert_user`]. The bindings are the caller's to erase (B12).
+    /// Stores whether a user is let in; see [`Store::set_user_key`].
+    ///
+    /// # Errors
+    /// What the disk reports; then nothing was changed.
+    pub async fn set_user_disabled(
+        &self,
+        tenant: TenantId,
+        disabled: bool,
+        committed: impl FnOnce() + Send + 'static,
+    ) -> Result<bool, StoreError> {
+        self.user_job("switch a user", move |tx| set_disabled(tx, tenant, disabled), committed).await
+    }
+
+    /// Deletes a user; see [`Store::set_user_key`]. The bindings are the caller's to erase (B12).
     ///
     /// # Errors
     /// What the disk reports; then nothing was deleted.
@@ -101,17 +127,26 @@ impl Store {
         tenant: TenantId,
         committed: impl FnOnce() + Send + 'static,
     ) -> Result<bool, StoreError> {
+        self.user_job("delete a user", move |tx| delete(tx, tenant), committed).await
+    }
+
+    async fn user_job(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<usize> + Send + 'static,
+        committed: impl FnOnce() + Send + 'static,
+    ) -> Result<bool, StoreError> {
         if !self.on_disk() {
             committed();
             return Ok(true);
         }
-        self.writer.call("delete a user", move |tx| delete(tx, tenant), |_| committed()).await
+        let after = |rows: &usize| {
+            if *rows > 0 {
+                committed();
+            }
+        };
+        Ok(self.writer.call(action, work, after).await? > 0)
     }
-}
-
-/// The stable scope of a user's keys (K2).
-pub(crate) fn user_scope(user_id: &str) -> std::sync::Arc<str> {
-    format!("user:{user_id}").into()
 }
 
 fn list(tx: &Transaction<'_>) -> rusqlite::Result<Vec<StoredUser>> {
@@ -124,11 +159,9 @@ fn list(tx: &Transaction<'_>) -> rusqlite::Result<Vec<StoredUser>> {
             tenant: TenantId(row.get(0)?),
             user_id: row.get(1)?,
             name: row.get(2)?,
-            key_hash: row.get(3)?,
-            key_hint: row.get(4)?,
+            key: NewKey { hash: row.get(3)?, hint: row.get(4)?, created: time(7)? },
             disabled: row.get(5)?,
             created: time(6)?,
-            key_created: time(7)?,
         })
     })?;
     users.collect()
@@ -143,26 +176,28 @@ fn insert(tx: &Transaction<'_>, user: &StoredUser, scope: &str) -> rusqlite::Res
             user.tenant.0,
             user.user_id,
             user.name,
-            user.key_hash.as_slice(),
-            user.key_hint,
+            user.key.hash.as_slice(),
+            user.key.hint,
             user.disabled,
             signed(user.created.0),
-            signed(user.key_created.0)
+            signed(user.key.created.0)
         ],
     )?;
     Ok(())
 }
 
-/// Replaces what can change of a user: the key and the switch. Says whether there was one.
-fn update(tx: &Transaction<'_>, user: &StoredUser) -> rusqlite::Result<bool> {
-    let changed = tx.execute(
-        "UPDATE users SET key_hash = ?2, key_hint = ?3, key_created_ms = ?4, disabled = ?5 WHERE tenant_id = ?1",
-        params![user.tenant.0, user.key_hash.as_slice(), user.key_hint, signed(user.key_created.0), user.disabled],
-    )?;
-    Ok(changed > 0)
+fn set_key(tx: &Transaction<'_>, tenant: TenantId, key: &NewKey) -> rusqlite::Result<usize> {
+    tx.execute(
+        "UPDATE users SET key_hash = ?2, key_hint = ?3, key_created_ms = ?4 WHERE tenant_id = ?1",
+        params![tenant.0, key.hash.as_slice(), key.hint, signed(key.created.0)],
+    )
+}
+
+fn set_disabled(tx: &Transaction<'_>, tenant: TenantId, disabled: bool) -> rusqlite::Result<usize> {
+    tx.execute("UPDATE users SET disabled = ?2 WHERE tenant_id = ?1", params![tenant.0, disabled])
 }
 
 /// Deletes a user. The tenant stays until its bindings are gone, at the next start ([`super::load`]).
-fn delete(tx: &Transaction<'_>, tenant: TenantId) -> rusqlite::Result<bool> {
-    Ok(tx.execute("DELETE FROM users WHERE tenant_id = ?1", [tenant.0])? > 0)
+fn delete(tx: &Transaction<'_>, tenant: TenantId) -> rusqlite::Result<usize> {
+    tx.execute("DELETE FROM users WHERE tenant_id = ?1", [tenant.0])
 }
