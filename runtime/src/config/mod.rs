@@ -20,7 +20,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub use keys::{Config, KEYS, Key};
+pub use keys::{
+    Accounts, Admin, Affinity, Config, Headers, KEYS, Key, Limits, Listen, Log, Routing, State, Tenants, Upstream,
+};
 pub use mistakes::{Mistake, Mistakes, Place};
 pub use reader::Effective;
 pub use secret::Secret;

@@ -233,7 +233,7 @@ fn the_search_takes_the_first_file_there_is() {
     std::fs::write(work.join("homing.toml"), "[log]\nlevel = \"warn\"\n").unwrap();
     assert_eq!(level(&from), Level::Warn);
     std::fs::write(&other, "[log]\nlevel = \"debug\"\n").unwrap();
-    from.variables.insert("HOMING_CONFIG".into(), other.clone().into());
+    from.variables.insert("HOMING_CONFIG".into(), other.into());
     assert_eq!(level(&from), Level::Debug);
     from.file = Some("missing.toml".into());
     let refused = from.load().unwrap_err().to_string();
