@@ -95,9 +95,20 @@ pub fn process_id() -> u32 {
     std::process::id()
 }
 
-/// Whether the user `id` may command this process: its own user, or root.
-pub fn is_owner(id: rustix::process::Uid) -> bool {
-    id == rustix::process::geteuid() || id.is_root()
+/// Whether the other end of a Unix socket may command this process: its own user, or root. Where the system does not
+/// tell (it does on Linux), the socket file's mode alone decides, and this is true.
+///
+/// # Errors
+/// Where the system refuses the question.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+pub fn peer_is_owner(socket: impl std::os::fd::AsFd) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        let peer = rustix::net::sockopt::socket_peercred(socket)?.uid;
+        Ok(peer == rustix::process::geteuid() || peer.is_root())
+    }
+    #[cfg(not(target_os = "linux"))]
+    Ok(true)
 }
 
 /// An advisory lock on a file, held until it is dropped or the process ends, however it ends.

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use super::{
-    Effective, HeaderNames, Level, LogFormat, Secret, Size, StoreKind, Url,
+    Effective, HeaderNames, HostNames, Level, LogFormat, Secret, Size, StoreKind, Url,
     reader::Reader,
     setting::{Bounds, Setting},
 };
@@ -122,6 +122,8 @@ settings! {
         /// The admin key, 16 to 512 printable ASCII characters. Without it the management API has no TCP port and is
         /// reached through `state.socket` alone.
         key "key": Option<Secret> = "", ANY;
+        /// Names under which the management API may be asked, as behind a proxy, besides addresses and `localhost`.
+        hosts "hosts": HostNames = "", ANY;
         /// Serve the management API on the data port too; needs `admin.key`.
         management_on_data_port "management-on-data-port": bool = "false", ANY;
     }

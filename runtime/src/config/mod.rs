@@ -30,7 +30,7 @@ pub use setting::Bounds;
 pub use show::{effective_text, reference};
 pub use sources::Sources;
 pub use units::{Size, duration_text};
-pub use values::{HeaderNames, Level, LogFormat, StoreKind, Url};
+pub use values::{HeaderNames, HostNames, Level, LogFormat, StoreKind, Url};
 
 /// Reads the configuration of this process: the file that `--config` named or the search finds, then the variables.
 ///

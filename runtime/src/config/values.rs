@@ -174,22 +174,30 @@ const OWNED: &[&str] = &[
     "x-api-key",
 ];
 
+/// The words of a list in lower case, sorted, none twice: an array of strings, or a text with commas.
+fn words(raw: &Raw, example: &str) -> Result<Vec<String>, String> {
+    let tidy = |word: &str| word.trim().to_ascii_lowercase();
+    let mut words: Vec<String> = match raw {
+        Raw::Strings(words) => words.iter().map(|word| tidy(word)).collect(),
+        Raw::Text(text) => text.split(',').map(tidy).filter(|word| !word.is_empty()).collect(),
+        other => {
+            let found = other.type_name();
+            return Err(format!("{found} where an array of strings belongs; write it like [\"{example}\"]"));
+        }
+    };
+    words.sort();
+    words.dedup();
+    if words.len() > 64 {
+        return Err(format!("{} names; choose at most 64", words.len()));
+    }
+    Ok(words)
+}
+
 impl Setting for HeaderNames {
     const UNIT: &'static str = "list of header names";
 
     fn parse(raw: &Raw, _: &Context<'_>) -> Result<Self, String> {
-        let mut names: Vec<String> = match raw {
-            Raw::Strings(names) => names.iter().map(|name| name.trim().to_ascii_lowercase()).collect(),
-            Raw::Text(text) => {
-                text.split(',').map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect()
-            }
-            other => {
-                return Err(format!(
-                    "{} where an array of strings belongs; write it like [\"x-team\"]",
-                    other.type_name()
-                ));
-            }
-        };
+        let names = words(raw, "x-team")?;
         for name in &names {
             let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             if name.is_empty() || name.len() > 128 || !name.bytes().all(token) {
@@ -199,12 +207,41 @@ impl Setting for HeaderNames {
                 return Err(format!("{name:?} belongs to the gateway and is never passed on; leave it out"));
             }
         }
-        names.sort();
-        names.dedup();
-        if names.len() > 64 {
-            return Err(format!("{} names; choose at most 64", names.len()));
-        }
         Ok(Self(names))
+    }
+
+    fn show(&self) -> String {
+        format!("{:?}", self.0)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// Names of hosts, in lower case, none twice; at most 64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostNames(Vec<String>);
+
+impl HostNames {
+    /// The names, in lower case, without ports.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl Setting for HostNames {
+    const UNIT: &'static str = "list of host names";
+
+    fn parse(raw: &Raw, _: &Context<'_>) -> Result<Self, String> {
+        let names = words(raw, "homing.example.com")?;
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        match names.iter().find(|name| name.is_empty() || name.len() > 253 || !name.bytes().all(fits)) {
+            Some(name) => {
+                Err(format!("{name:?} is no host name; write it like [\"homing.example.com\"], without port"))
+            }
+            None => Ok(Self(names)),
+        }
     }
 
     fn show(&self) -> String {
