@@ -11,6 +11,7 @@ pub mod demo;
 pub mod entropy;
 pub mod gateway;
 pub mod http;
+pub mod logging;
 pub mod os;
 pub mod scripted;
 pub mod store;
