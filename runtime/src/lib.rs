@@ -13,6 +13,7 @@ pub mod gateway;
 pub mod http;
 pub mod logging;
 pub mod os;
+pub mod outgoing;
 pub mod scripted;
 pub mod store;
 pub mod tenants;

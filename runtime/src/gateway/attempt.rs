@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use homing_core::failure::Failure;
 
+use super::outgoing::Outgoing;
 use super::received::{Events, Received, Whole};
 use crate::accounts::Bearer;
 use crate::clock;
-use crate::http::{Deadlines, Exchange, Headers, Pool, RequestHead, SendError};
+use crate::config::Config;
+use crate::http::{Deadlines, Exchange, Headers, Origin, Pool, SendError};
 use crate::wire::classify::classify_answer;
 
 /// An error answer is read up to here: enough to say why, and what a client is shown.
@@ -28,20 +30,30 @@ pub(super) enum Attempt {
 }
 
 /// Bounds of an attempt, from the configuration.
-#[derive(Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) deadlines: Deadlines,
     /// Longest time, and most bytes, that the opening events are held (R3).
     pub(super) head_hold: Duration,
 }
 
+impl Bounds {
+    pub(super) fn of(config: &Config) -> Self {
+        let deadlines = Deadlines {
+            connect: config.upstream.connect_timeout,
+            head: config.upstream.head_timeout,
+            body_idle: config.upstream.idle_timeout,
+        };
+        Self { deadlines, head_hold: config.routing.head_hold }
+    }
+}
+
 /// Sends the request to the account with this credential.
 pub(super) async fn attempt(
     pool: &Pool,
-    origin: &crate::http::Origin,
-    request: &super::outgoing::Outgoing,
+    origin: &Origin,
+    request: &Outgoing,
     bearer: &Bearer,
-    turn_state: Option<&[u8]>,
+    turn_state: bool,
     bounds: Bounds,
 ) -> Attempt {
     let Ok(head) = request.head_for(bearer, turn_state) else {
@@ -50,7 +62,7 @@ pub(super) async fn attempt(
     };
     let sent = pool.send(origin, &head, request.body(), request.repeatable, &bounds.deadlines).await;
     match sent {
-        Ok(exchange) => read(exchange, request.is_responses, bounds).await,
+        Ok(exchange) => read(exchange, request.is_responses, bounds.head_hold).await,
         Err(error) => {
             tracing::debug!(%error, "the attempt brought no answer");
             Attempt::Failed(failure_of(&error), None)
@@ -65,13 +77,13 @@ fn failure_of(error: &SendError) -> Failure {
     }
 }
 
-async fn read(exchange: Exchange, is_responses: bool, bounds: Bounds) -> Attempt {
+async fn read(exchange: Exchange, is_responses: bool, head_hold: Duration) -> Attempt {
     let status = exchange.head.status;
     if !(200..300).contains(&status) {
         return refused(exchange).await;
     }
     if is_responses && is_event_stream(&exchange.head.headers) {
-        return Events::open(exchange, bounds.head_hold).await;
+        return Events::open(exchange, head_hold).await;
     }
     whole(exchange, is_responses).await
 }
@@ -118,9 +130,4 @@ fn is_event_stream(headers: &Headers) -> bool {
     let kind = headers.get_str("content-type").unwrap_or_default();
     let readable = headers.get_str("content-encoding").is_none_or(|e| e.eq_ignore_ascii_case("identity"));
     readable && kind.trim_start().get(..17).is_some_and(|k| k.eq_ignore_ascii_case("text/event-stream"))
-}
-
-/// Whether the head of a request may be repeated after its bytes were sent (R2).
-pub(super) fn repeatable(head: &RequestHead, is_responses: bool) -> bool {
-    is_responses || head.method == "GET"
 }

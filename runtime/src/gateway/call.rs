@@ -30,6 +30,8 @@ pub(super) struct Call<'a> {
     pub(super) shown: Option<Box<Events>>,
     /// The status the client got, once it got one.
     pub(super) status: Option<u16>,
+    /// The catalogue is asked for in the OpenAI shape (field J8).
+    pub(super) catalogue_for_openai: bool,
     used: Option<Bearer>,
 }
 
@@ -40,7 +42,17 @@ impl<'a> Call<'a> {
         outgoing: Outgoing,
         tenant: TenantId,
     ) -> Self {
-        Self { gateway, client, outgoing, tenant, received: None, shown: None, status: None, used: None }
+        Self {
+            gateway,
+            client,
+            outgoing,
+            tenant,
+            received: None,
+            shown: None,
+            status: None,
+            catalogue_for_openai: false,
+            used: None,
+        }
     }
 
     /// The credential of the last attempt: what a 401 was said of.

@@ -50,6 +50,7 @@ async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead
         None => (head.target.as_str(), None),
     };
     let upgrade = head.headers.has_token("connection", "upgrade") && head.headers.has_token("upgrade", "websocket");
+    let _busy = Busy::count(gateway);
     let route = route(&head.method, path, query, upgrade);
     let answer = match route {
         Route::Responses | Route::Compact | Route::Models { .. } => {
@@ -66,6 +67,22 @@ async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead
     Ok(local::answer(client, &answer).await)
 }
 
+/// Counts a request for as long as it is under way, so that a stop can wait for it.
+struct Busy<'a>(&'a Gateway);
+
+impl<'a> Busy<'a> {
+    fn count(gateway: &'a Gateway) -> Self {
+        gateway.requests.fetch_add(1, Ordering::Relaxed);
+        Self(gateway)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A request that goes upstream.
 async fn relay(
     gateway: &Arc<Gateway>,
@@ -80,7 +97,7 @@ async fn relay(
     };
     let is_responses = !matches!(route, Route::Models { .. });
     let body = match is_responses {
-        true => Some(client.read_body(gateway.config.limits.body.bytes(), &gateway.budget).await?),
+        true => Some(client.read_body(gateway.config.limits.body.length(), &gateway.budget).await?),
         false => None,
     };
     let suffix = route.upstream_suffix().unwrap_or_default();

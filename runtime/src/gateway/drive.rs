@@ -1,11 +1,12 @@
 //! The loop around the machine: perform one effect, resume with its reply.
 
-use homing_core::store::Answer;
+use std::sync::Arc;
+
 use homing_core::turn::{Effect, Outcome, Reply, Step, Turn};
 
 use super::call::Call;
-use super::state::now;
 use crate::clock;
+use crate::store::Commit;
 
 /// How the loop ended.
 #[derive(Debug)]
@@ -48,8 +49,7 @@ async fn perform(call: &mut Call<'_>, step: &Step) -> Option<Reply> {
     match step.effect {
         Effect::Store(op) => {
             let request = turn.request();
-            let answer: Answer = call.gateway.store.answer(request.tenant, &request.keys, op, now());
-            Some(Reply::Store(answer))
+            Some(Reply::Store(call.gateway.store.answer_now(request.tenant, &request.keys, op)))
         }
         Effect::Dial { account, .. } => call.dial(account).await,
         Effect::Wait(span) => {
@@ -57,14 +57,14 @@ async fn perform(call: &mut Call<'_>, step: &Step) -> Option<Reply> {
             call.unless_gone(wait).await.map(|()| Reply::Waited)
         }
         Effect::Refresh(account) => {
-            let renewal = super::reload::renew(call.gateway.clone(), account, call.used_token());
+            let renewal = super::reload::renew(Arc::clone(call.gateway), account, call.used().cloned());
             call.unless_gone(renewal).await.map(Reply::Refreshed)
         }
         Effect::Stream => call.stream().await,
         Effect::Commit(seq) => {
             let wait = call.gateway.config.affinity.commit_wait;
-            let in_time = call.gateway.store.commit(seq, wait).await;
-            Some(Reply::Committed { in_time })
+            let commit = call.gateway.store.commit(seq, wait).await;
+            Some(Reply::Committed { in_time: commit == Commit::Committed })
         }
         Effect::Done(_) => None,
     }

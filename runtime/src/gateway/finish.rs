@@ -7,6 +7,7 @@ use homing_core::turn::Outcome;
 
 use super::call::Call;
 use super::local::{self, Then};
+use super::models;
 use super::received::{Events, Received, Whole};
 use super::state::now;
 use crate::clock;
@@ -46,7 +47,11 @@ impl Call<'_> {
 
     async fn give(&mut self, received: Received) -> Result<bool, WriteError> {
         match received {
-            Received::Whole(Whole { head, body }) => {
+            Received::Whole(mut whole) => {
+                if self.catalogue_for_openai {
+                    models::for_openai(&mut whole);
+                }
+                let Whole { head, body } = whole;
                 self.begin(&head, BodyKind::Length(body.len() as u64))?;
                 self.client.finish_with(&body).await
             }

@@ -13,7 +13,7 @@ use homing_core::turn_state::TurnStates;
 use super::state::{Gateway, Names, now};
 use crate::accounts::{Roster, RosterError};
 use crate::config::{Config, StoreKind};
-use crate::http::{InvalidOrigin, Limits, MemoryBudget, Origin, Pool, PoolLimits, TlsError};
+use crate::http::{ClientTls, Connector, InvalidOrigin, Limits, MemoryBudget, Origin, Pool, PoolLimits, TlsError};
 use crate::os::{Lock, LockError};
 use crate::store::{Store, StoreError, StoreMode};
 use crate::tenants::{Tenants, UserError};
@@ -72,11 +72,15 @@ pub(super) async fn open(config: Config) -> Result<(Arc<Gateway>, Lock), StartEr
     let store = Arc::new(open_store(&config)?);
     let tenants = Tenants::load(Arc::clone(&store)).await?;
     let roster = Roster::open(&config)?;
+    let tls = match config.upstream.url.is_https() {
+        true => Some(ClientTls::system(config.upstream.ca_file.as_deref())?),
+        false => None,
+    };
     let origin = Origin::parse(config.upstream.url.as_str())?;
     let base_path = config.upstream.url.parsed().path().trim_end_matches('/').to_owned();
     let gateway = Gateway {
-        pool: Pool::new(PoolLimits::default(), config.upstream.ca_file.as_deref())?,
-        budget: MemoryBudget::new(config.limits.bodies_total.bytes()),
+        pool: Pool::new(Connector::new(tls), PoolLimits::default()),
+        budget: MemoryBudget::new(config.limits.bodies_total.length()),
         limits: Arc::new(limits(&config)),
         settings: settings(&config),
         fleet: Mutex::new(Fleet::new()),

@@ -22,6 +22,15 @@ pub(super) enum Received {
     Events(Box<Events>),
 }
 
+impl Received {
+    pub(super) const fn head(&self) -> &ResponseHead {
+        match self {
+            Self::Whole(whole) => &whole.head,
+            Self::Events(events) => &events.head,
+        }
+    }
+}
+
 /// A complete answer.
 pub(super) struct Whole {
     pub(super) head: ResponseHead,
@@ -148,6 +157,11 @@ impl Events {
     pub(super) fn take_ready(&mut self, out: &mut Vec<u8>) {
         out.clear();
         std::mem::swap(&mut self.ready, out);
+    }
+
+    /// Whether the terminal event is there to be passed on.
+    pub(super) fn has_terminal(&self) -> bool {
+        !self.terminal.is_empty()
     }
 
     /// The terminal event, once the machine lets it go.

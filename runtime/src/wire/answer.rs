@@ -88,6 +88,20 @@ impl Answer {
         Self::error(503, SERVER, "no_account_available", message).retry_after(wait)
     }
 
+    /// 503: there are accounts, and only their owner can bring one back (R4).
+    pub fn no_account_usable() -> Self {
+        let message = "No account can serve: each needs a login, is disabled or is refused. The operator's \
+                       `homing accounts list` says which.";
+        Self::error(503, SERVER, "no_account_usable", message).retry_after(LONGEST_WAIT)
+    }
+
+    /// 503: there are no accounts at all.
+    pub fn no_accounts() -> Self {
+        let message = "This gateway has no accounts yet. The operator adds one with `codex login`, or by copying an \
+                       auth.json into the gateway's auth directory.";
+        Self::error(503, SERVER, "no_accounts", message).retry_after(LONGEST_WAIT)
+    }
+
     /// 503: this gateway lacks memory or its store for the moment; `what` names the lack.
     pub fn busy(what: impl fmt::Display) -> Self {
         Self::error(503, SERVER, "gateway_busy", what).retry_after(SHORT_WAIT)

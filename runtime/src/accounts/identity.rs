@@ -1,0 +1,87 @@
+//! The stable identity of an account (spec §1): it survives refresh, rotation and a renamed file.
+
+use std::fmt;
+
+use super::jwt::Claims;
+
+/// Longest part of an identity, in bytes.
+const PART_MAX: usize = 256;
+
+/// What an account is known by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Identity {
+    /// The ids its credential states. Seats of a team share the account id and differ in the user id.
+    Stated {
+        /// `chatgpt_account_id`.
+        account: String,
+        /// `chatgpt_user_id`, where it is known.
+        user: Option<String>,
+    },
+    /// A credential without claims is known by its path below the auth directory; a rename ends it.
+    Path(String),
+}
+
+impl Identity {
+    /// The identity that a credential states: the access token's claims, else the id token's, else the file's account id with
+    /// the claim `sub`; else the path.
+    #[must_use]
+    pub fn of(access: Option<&Claims>, id: Option<&Claims>, file_account: Option<&str>, path: &str) -> Self {
+        let claims = [access, id].into_iter().flatten();
+        let stated = claims.clone().find_map(|c| Self::stated(c.account_id.as_deref()?, c.user_id.as_deref()));
+        let subject = claims.clone().find_map(|c| c.subject.as_deref());
+        stated
+            .or_else(|| Self::stated(file_account?, subject))
+            .unwrap_or_else(|| Self::Path(path.chars().filter(|c| !c.is_control()).collect()))
+    }
+
+    fn stated(account: &str, user: Option<&str>) -> Option<Self> {
+        let fits = |part: &str| !part.is_empty() && part.len() <= PART_MAX && part.bytes().all(|b| b.is_ascii_graphic());
+        let user = user.filter(|u| fits(u)).map(str::to_owned);
+        fits(account).then(|| Self::Stated { account: account.to_owned(), user })
+    }
+
+    /// The identity as it is stored. Parts never hold a blank, so no two identities share a text.
+    #[must_use]
+    pub fn stable(&self) -> String {
+        match self {
+            Self::Stated { account, user: Some(user) } => format!("chatgpt {account} {user}"),
+            Self::Stated { account, user: None } => format!("chatgpt {account}"),
+            Self::Path(path) => format!("file {path}"),
+        }
+    }
+
+    /// The identity with this stored text.
+    #[must_use]
+    pub fn from_stable(text: &str) -> Self {
+        match text.split_once(' ') {
+            Some(("chatgpt", ids)) => match ids.split_once(' ') {
+                Some((account, user)) => Self::Stated { account: account.to_owned(), user: Some(user.to_owned()) },
+                None => Self::Stated { account: ids.to_owned(), user: None },
+            },
+            Some(("file", path)) => Self::Path(path.to_owned()),
+            _ => Self::Path(text.to_owned()),
+        }
+    }
+
+    /// Whether `newer` is this account with the user id that was missing (spec §1).
+    #[must_use]
+    pub fn gains(&self, newer: &Self) -> bool {
+        match (self, newer) {
+            (Self::Stated { account, user: None }, Self::Stated { account: same, user: Some(_) }) => account == same,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Identity {
+    /// The end of the account id: enough to tell accounts apart, too little to use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated { account, .. } => {
+                let tail: String = account.chars().rev().take(6).collect();
+                write!(f, "…{}", tail.chars().rev().collect::<String>())
+            }
+            Self::Path(path) => f.write_str(path),
+        }
+    }
+}
