@@ -14,14 +14,14 @@ mod serve_async_h1;
 mod stamp;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use control::{
     Account, Binding, BindingState, Control, ControlError, CreatedUser, DeletedUser, ExplainRequest, Explanation,
     Health, HealthStatus, NewUser, Page, PageRequest, ShownKey, User, Verdict,
 };
 pub use gate::{Gate, Presented, Refused};
-pub use handle::{PREFIX, error_response, handle};
+pub use handle::{PREFIX, USER_NAME_RULE, error_response, handle, is_user_name};
 pub use owner_socket::{OwnerSocket, SocketError};
 pub use serve_async_h1::{ListenError, listen, serve, serve_owner};
 pub use stamp::Stamp;

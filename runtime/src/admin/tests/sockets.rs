@@ -30,7 +30,7 @@ fn the_owner_socket_needs_no_key_and_is_open_to_the_owner_alone() {
     let path = place.path().join("homing.sock");
     let lock = Lock::acquire(&place.path().join("homing.lock")).unwrap();
     let ask = || {
-        let request = client::request::<()>(Method::Get, "/health", None).unwrap();
+        let request = client::request::<()>(Method::Get, "/health", &[], None).unwrap();
         smol::block_on(client::call(&path, request))
     };
     assert!(matches!(ask(), Err(client::CallError::NoGateway)), "no socket");
@@ -49,7 +49,7 @@ fn the_owner_socket_needs_no_key_and_is_open_to_the_owner_alone() {
     assert_eq!((health.status, health.usable_accounts), (HealthStatus::Ok, 2));
 
     let body = NewUser { name: "ann".into() };
-    let request = client::request(Method::Post, "/users", Some(&body)).unwrap();
+    let request = client::request(Method::Post, "/users", &[], Some(&body)).unwrap();
     let answer = smol::block_on(client::call(&path, request)).unwrap();
     let made: CreatedUser = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((made.user.name.as_str(), made.key.0.as_str()), ("ann", "hmg_first"));
