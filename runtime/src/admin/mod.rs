@@ -1,8 +1,8 @@
 //! The management API (T5), served on the admin listener and on the Unix socket of the command line.
 //!
-//! [`Control`] is what the API needs of the gateway; [`handle`] answers requests with it and knows neither sockets nor
-//! keys; [`Gate`] decides who may ask; [`serve_async_h1`] is the only file that serves with async-h1, behind
-//! [`guard`], which lets nothing through that its decoder mistakes.
+//! [`Control`] is what the API needs of the gateway; [`handle()`] answers requests with it and knows neither sockets nor
+//! keys; [`Gate`] decides who may ask; `serve_async_h1` is the only file that serves with async-h1, behind
+//! `guard`, which lets nothing through that its decoder mistakes.
 
 pub mod client;
 mod control;

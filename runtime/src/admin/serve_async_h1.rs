@@ -1,6 +1,6 @@
 //! Serves the management API with async-h1's codec. The only file that serves with async-h1.
 //!
-//! Every connection carries one request: [`guard`](super::guard) reads it whole, async-h1 decodes it from memory and
+//! Every connection carries one request: [`guard`] reads it whole, async-h1 decodes it from memory and
 //! encodes the answer into memory, and the connection is closed.
 
 use std::{

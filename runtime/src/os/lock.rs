@@ -19,7 +19,7 @@ const LONGEST_LOCK_FILE: u64 = 4096;
 pub struct Lock {
     path: PathBuf,
     /// Open as long as the lock is held.
-    _file: File,
+    file: File,
 }
 
 /// Who holds a lock, as the lock file says.
@@ -77,12 +77,19 @@ impl Lock {
         let command = std::env::args_os().take(2).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
         let text = format!("{}\n{}\n", process_id(), printable(&command.join(" ")));
         file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(failed)?;
-        Ok(Self { path: path.into(), _file: file })
+        Ok(Self { path: path.into(), file })
     }
 
     /// The lock file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that was forked this moment has the file open too, until it runs its program.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 

@@ -36,7 +36,10 @@ fn the_owner_socket_needs_no_key_and_is_open_to_the_owner_alone() {
     assert!(matches!(ask(), Err(client::CallError::NoGateway)), "no socket");
 
     // What a killed gateway leaves behind: a socket file that nobody listens on.
-    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let dead = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    // Closing alone would leave it alive in a child that another test forks this moment.
+    rustix::net::shutdown(&dead, rustix::net::Shutdown::Both).unwrap();
+    drop(dead);
     assert!(path.exists() && matches!(ask(), Err(client::CallError::NoGateway)), "a stale socket");
 
     let socket = Arc::new(OwnerSocket::bind(&path, &lock).unwrap());
