@@ -1,3 +1,5 @@
 //! `homing`: the gateway's binary. Everything is in the library.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    homing::cli::main()
+}

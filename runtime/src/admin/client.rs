@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, time::Duration};
 
-use http_types::{Request, StatusCode, Url};
+use http_types::{Method, Request, StatusCode, Url};
 use serde::Serialize;
 use smol::{io::AsyncReadExt, net::unix::UnixStream};
 
@@ -34,12 +34,20 @@ pub enum CallError {
     Failed(String),
 }
 
-/// A management request: `path` is what follows `/v0/management`, with its query; `body` becomes JSON.
+/// A management request: `path` is what follows `/v0/management`; `body` becomes JSON.
 ///
 /// # Errors
 /// [`CallError::Failed`] where path or body cannot be written as such.
-pub fn request<T: Serialize>(method: http_types::Method, path: &str, body: Option<&T>) -> Result<Request, CallError> {
-    let url = Url::parse(&format!("http://localhost{PREFIX}{path}")).map_err(|error| failed(&error))?;
+pub fn request<T: Serialize>(
+    method: Method,
+    path: &str,
+    query: &[(&str, String)],
+    body: Option<&T>,
+) -> Result<Request, CallError> {
+    let mut url = Url::parse(&format!("http://localhost{PREFIX}{path}")).map_err(|error| failed(&error))?;
+    if !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query);
+    }
     let mut request = Request::new(method, url);
     if let Some(body) = body {
         request.set_body(serde_json::to_vec(body).map_err(|error| failed(&error))?);

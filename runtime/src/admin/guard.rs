@@ -133,7 +133,8 @@ fn parse(head: &[u8]) -> Result<Head, Refused> {
         _ => return refused(StatusCode::NotImplemented, "this method is not known; use GET, POST, PATCH or DELETE"),
     };
     let target = request.path.unwrap_or_default();
-    if !target.starts_with('/') || !target.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._~@?=&%+:,-".contains(&b)) {
+    if !target.starts_with('/') || !target.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._~@?=&%+:,*-".contains(&b))
+    {
         return bad("the target is not a plain path; send one like /v0/management/health");
     }
     collect(method, request.headers)

@@ -16,7 +16,7 @@ pub(super) const LARGEST_BODY: usize = 64 * 1024;
 const LONGEST_SESSION_ID: usize = 4096;
 
 /// What a user's name may be.
-pub(crate) const NAME_RULE: &str = "choose 1 to 64 of A-Z a-z 0-9 . _ @ - and begin with neither . nor -";
+pub const USER_NAME_RULE: &str = "choose 1 to 64 of A-Z a-z 0-9 . _ @ - and begin with neither . nor -";
 
 /// A change of a user.
 #[derive(Deserialize)]
@@ -151,7 +151,7 @@ fn page(request: &Request) -> Result<PageRequest, Problem> {
 
 /// A user's id or name from a path; what can be neither is not found.
 fn known(user: &str) -> Result<&str, Problem> {
-    if is_name(user) {
+    if is_user_name(user) {
         return Ok(user);
     }
     let fix = "`homing users list` shows all".to_owned();
@@ -159,13 +159,13 @@ fn known(user: &str) -> Result<&str, Problem> {
 }
 
 /// Whether `name` can be a user's.
-pub(crate) fn is_name(name: &str) -> bool {
+pub fn is_user_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte);
     (1..=64).contains(&name.len()) && name.bytes().all(fits) && !name.starts_with(['.', '-'])
 }
 
 fn check_name(field: &str, name: &str) -> Result<(), Problem> {
-    if is_name(name) { Ok(()) } else { Err(invalid(field, short(name), NAME_RULE)) }
+    if is_user_name(name) { Ok(()) } else { Err(invalid(field, short(name), USER_NAME_RULE)) }
 }
 
 /// The beginning of a text that came from outside.

@@ -1,6 +1,6 @@
 //! Serves the management API with async-h1's codec. The only file that serves with async-h1.
 //!
-//! Every connection carries one request: [`guard`](super::guard) reads it whole, async-h1 decodes it from memory and
+//! Every connection carries one request: [`guard`] reads it whole, async-h1 decodes it from memory and
 //! encodes the answer into memory, and the connection is closed.
 
 use std::{
@@ -14,7 +14,7 @@ use std::{
 };
 
 use async_h1::server::{Encoder, decode};
-use http_types::{Method, Response, StatusCode};
+use http_types::{Method, Request, Response, StatusCode};
 use smol::{
     future::FutureExt,
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, Cursor},
@@ -129,9 +129,9 @@ async fn admitted(whole: guard::Whole, gate: Option<(Arc<Gate>, SocketAddr)>, co
         }
     }
     let answer = async {
-        match decode(Memory::new(whole.bytes)).await {
-            Ok(Some((request, _))) => handle(control, request).await,
-            Ok(None) | Err(_) => error_response(StatusCode::BadRequest, "bad_request", "not an HTTP request"),
+        match decoded(whole.bytes).await {
+            Some(request) => handle(control, request).await,
+            None => error_response(StatusCode::BadRequest, "bad_request", "not an HTTP request; check Host and target"),
         }
     };
     match clock::within(ANSWER_LIMIT, AssertUnwindSafe(answer).catch_unwind()).await {
@@ -142,6 +142,11 @@ async fn admitted(whole: guard::Whole, gate: Option<(Arc<Gate>, SocketAddr)>, co
         }
         None => error_response(StatusCode::ServiceUnavailable, "unavailable", "the gateway is too busy; ask again"),
     }
+}
+
+/// Decodes a request that the guard let through; `None` where the decoder knows better.
+pub(super) async fn decoded(bytes: Vec<u8>) -> Option<Request> {
+    decode(Memory::new(bytes)).await.ok().flatten().map(|(request, _)| request)
 }
 
 /// Writes the answer and says that nothing follows.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::*;
 
 #[derive(Default)]
-pub(super) struct Fake {
+pub(crate) struct Fake {
     users: Mutex<Vec<User>>,
 }
 

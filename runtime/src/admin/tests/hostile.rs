@@ -190,3 +190,31 @@ fn a_body_that_ends_early_is_answered() {
     stream.read_to_string(&mut answer).unwrap();
     assert_eq!(status(&answer), 400, "{answer}");
 }
+
+proptest::proptest! {
+    /// Whatever the guard lets through, the decoder takes without a panic and understands the same.
+    #[test]
+    fn guard_and_decoder_agree(
+        fields in proptest::collection::vec("(X-A|Content-Length|Host|Origin|Transfer-Encoding|[!-~]{1,8}): ?[ -~\u{e9}\t]{0,8}(\r\n|\n)", 0..4),
+        target in "/[a-z/.~?=&%-]{0,12}",
+        body in "[ -~\r\n]{0,40}",
+    ) {
+        let length = body.len();
+        let fields = fields.concat();
+        let bytes = format!("POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n{fields}\r\n{body}").into_bytes();
+        smol::block_on(async {
+            let Ok(Some(whole)) = guard::read(&mut smol::io::Cursor::new(bytes)).await else { return };
+            let Some(mut request) = serve_async_h1::decoded(whole.bytes).await else { return };
+            assert_eq!(request.method(), whole.method);
+            assert_eq!(request.header("host").unwrap().as_str(), whole.host);
+            assert_eq!(request.body_bytes().await.unwrap(), body.as_bytes());
+        });
+    }
+
+    #[test]
+    fn any_bytes_are_an_outcome(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..400)) {
+        let whole = smol::block_on(guard::read(&mut smol::io::Cursor::new([bytes.as_slice(), b"\r\n\r\n"].concat())));
+        // Random bytes are no request; the point is that this is said, not that it panics.
+        assert!(whole.is_err());
+    }
+}

@@ -1,7 +1,7 @@
 //! The management API over real sockets, with a gateway that lives in memory.
 
 mod api;
-mod fake;
+pub(crate) mod fake;
 mod hostile;
 mod sockets;
 

@@ -30,13 +30,16 @@ fn the_owner_socket_needs_no_key_and_is_open_to_the_owner_alone() {
     let path = place.path().join("homing.sock");
     let lock = Lock::acquire(&place.path().join("homing.lock")).unwrap();
     let ask = || {
-        let request = client::request::<()>(Method::Get, "/health", None).unwrap();
+        let request = client::request::<()>(Method::Get, "/health", &[], None).unwrap();
         smol::block_on(client::call(&path, request))
     };
     assert!(matches!(ask(), Err(client::CallError::NoGateway)), "no socket");
 
     // What a killed gateway leaves behind: a socket file that nobody listens on.
-    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let dead = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    // Closing alone would leave it alive in a child that another test forks this moment.
+    rustix::net::shutdown(&dead, rustix::net::Shutdown::Both).unwrap();
+    drop(dead);
     assert!(path.exists() && matches!(ask(), Err(client::CallError::NoGateway)), "a stale socket");
 
     let socket = Arc::new(OwnerSocket::bind(&path, &lock).unwrap());
@@ -49,7 +52,7 @@ fn the_owner_socket_needs_no_key_and_is_open_to_the_owner_alone() {
     assert_eq!((health.status, health.usable_accounts), (HealthStatus::Ok, 2));
 
     let body = NewUser { name: "ann".into() };
-    let request = client::request(Method::Post, "/users", Some(&body)).unwrap();
+    let request = client::request(Method::Post, "/users", &[], Some(&body)).unwrap();
     let answer = smol::block_on(client::call(&path, request)).unwrap();
     let made: CreatedUser = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((made.user.name.as_str(), made.key.0.as_str()), ("ann", "hmg_first"));
