@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,7 +33,7 @@ impl fmt::Debug for Outgoing {
 impl Outgoing {
     /// A client over this connector.
     pub fn new(connector: Connector) -> Self {
-        Self(surf::Client::with_http_client(Arc::new(Codec(connector)) as Arc<dyn HttpClient>))
+        Self(surf::Client::with_http_client(Codec(connector)))
     }
 
     /// Sends a request and reads the whole answer, at most `most` bytes of body: status and body.

@@ -33,8 +33,8 @@ pub(super) struct Entry {
     /// No refresh before this, after one that failed.
     pub(super) not_before_ms: u64,
     pub(super) failures: u32,
-    /// The new tokens are in memory and not in the file yet.
-    pub(super) unwritten: bool,
+    /// The new tokens are in memory and not in the file yet: what was redeemed for them.
+    pub(super) unwritten: Option<TokenDigest>,
 }
 
 /// A refresh token that is no good any more.
@@ -58,7 +58,7 @@ impl Entry {
             refreshing: Arc::default(),
             not_before_ms: 0,
             failures: 0,
-            unwritten: false,
+            unwritten: None,
         }
     }
 
@@ -85,7 +85,7 @@ impl Entry {
         let digest = credential.refresh_digest();
         self.credential = credential;
         self.needs_login = self.needs_login.take().filter(|n| Some(n.token) == digest);
-        (self.not_before_ms, self.failures, self.unwritten) = (0, 0, false);
+        (self.not_before_ms, self.failures, self.unwritten) = (0, 0, None);
     }
 
     /// Takes over what our own refresh brought.

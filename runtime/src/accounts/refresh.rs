@@ -66,16 +66,10 @@ impl Roster {
     /// Accounts whose access token should be renewed now, whatever routing holds against them (field E3).
     #[must_use]
     pub fn due(&self, now_ms: u64) -> Vec<Identity> {
-        let before = u64::try_from(self.0.refresh_before.as_millis()).unwrap_or(u64::MAX);
-        let ends = |c: &Credential| match (c.expires_ms, c.last_refresh_ms) {
-            (Some(end), _) => end <= now_ms.saturating_add(before),
-            (None, Some(made)) => made.saturating_add(UNKNOWN_EXPIRY_MS) <= now_ms,
-            (None, None) => false,
-        };
         let state = self.state();
         let due = state.entries.iter().filter(|(_, e)| {
             let can = e.credential.refresh.is_some() && e.needs_login.is_none() && e.suspended_ms.is_none();
-            can && e.not_before_ms <= now_ms && (ends(&e.credential) || e.unwritten)
+            can && e.not_before_ms <= now_ms && (self.ends(&e.credential, now_ms) || e.unwritten.is_some())
         });
         due.map(|(identity, _)| identity.clone()).collect()
     }
@@ -104,10 +98,46 @@ impl Roster {
             RefreshReason::Expiring => came_with.access_token.digest(),
         };
         let bearer = self.read_again(identity).await?;
+        self.write_late(identity).await;
         if bearer.access_token.digest() != outdated {
             return Ok(bearer);
         }
+        if matches!(reason, RefreshReason::Expiring) && !self.ends_soon(identity, clock::wall_ms()) {
+            return Ok(bearer);
+        }
         self.redeem(identity, reason).await
+    }
+
+    /// New tokens that could not be written when they came are written now, if that works by now.
+    async fn write_late(&self, identity: &Identity) {
+        let waiting = self.state().entries.get(identity).and_then(|e| {
+            let tokens = NewTokens {
+                access: e.credential.access.clone(),
+                refresh: e.credential.refresh.clone(),
+                id: None,
+            };
+            Some((e.unwritten?, tokens, e.credential.last_refresh_ms.unwrap_or(0)))
+        });
+        let Some((redeemed, tokens, at)) = waiting else { return };
+        if self.write_back(identity, redeemed, tokens, at).await.is_ok() {
+            self.settle(redeemed).await;
+            if let Some(entry) = self.state().entries.get_mut(identity) {
+                entry.unwritten = None;
+            }
+        }
+    }
+
+    fn ends_soon(&self, identity: &Identity, now_ms: u64) -> bool {
+        self.state().entries.get(identity).is_some_and(|e| self.ends(&e.credential, now_ms))
+    }
+
+    fn ends(&self, credential: &Credential, now_ms: u64) -> bool {
+        let before = u64::try_from(self.0.refresh_before.as_millis()).unwrap_or(u64::MAX);
+        match (credential.expires_ms, credential.last_refresh_ms) {
+            (Some(end), _) => end <= now_ms.saturating_add(before),
+            (None, Some(made)) => made.saturating_add(UNKNOWN_EXPIRY_MS) <= now_ms,
+            (None, None) => false,
+        }
     }
 
     fn bearer_of(&self, identity: &Identity) -> Result<Bearer, RefreshError> {
@@ -203,7 +233,7 @@ impl Roster {
             Err(why) => {
                 tracing::error!(%why, "new tokens are in memory alone: if this process ends now, the account needs a login");
                 if let Some(entry) = self.state().entries.get_mut(identity) {
-                    entry.unwritten = true;
+                    entry.unwritten = Some(used.digest());
                 }
             }
         }

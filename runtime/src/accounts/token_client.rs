@@ -56,7 +56,10 @@ pub(super) async fn redeem(client: &Outgoing, url: &http_types::Url, token: &Sec
     let Ok(body) = serde_json::to_string(&ask).map(zeroize::Zeroizing::new) else {
         return Redeemed::NotSent("the request cannot be written".into());
     };
-    let request = surf::post(url).content_type("application/json").body(body.as_str()).build();
+    let request = surf::Request::builder(http_types::Method::Post, url.clone())
+        .content_type("application/json")
+        .body(body.as_str())
+        .build();
     match clock::within(LIMIT, client.call(request, ANSWER_MAX)).await {
         None => Redeemed::Lost(format!("no answer within {} s", LIMIT.as_secs())),
         Some(Err(error)) if error.downcast_ref::<NotSent>().is_some() => Redeemed::NotSent(error.to_string()),

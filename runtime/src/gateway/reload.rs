@@ -20,7 +20,7 @@ const REFRESH_LOOK: Duration = Duration::from_secs(20);
 pub(super) fn expect_known(gateway: &Gateway) {
     let known = gateway.store.bound_accounts();
     let identities = known.iter().filter_map(|id| gateway.store.account_name(*id));
-    gateway.roster.expect(identities.map(|(identity, _)| Identity::from_stable(&identity)).collect());
+    gateway.roster.expect(identities.map(|(identity, _)| Identity::from_stable(&identity)));
 }
 
 /// Looks at the auth directory once and acts on what changed.

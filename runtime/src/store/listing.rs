@@ -1,6 +1,6 @@
 //! Reading bindings for people: lists, explanations, counts.
 
-use homing_core::ids::TenantId;
+use homing_core::ids::{AccountId, TenantId};
 use homing_core::key::Keys;
 use homing_core::row::Row;
 use homing_core::time::Time;
@@ -41,6 +41,13 @@ impl Store {
     #[must_use]
     pub fn session(&self, tenant: TenantId, keys: &Keys, now: Time) -> Option<Row> {
         self.table().session(tenant, keys, now).cloned()
+    }
+
+    /// The accounts that rows name, each once. Looks at every row: for the start of the process.
+    #[must_use]
+    pub fn bound_accounts(&self) -> std::collections::BTreeSet<AccountId> {
+        let table = self.table();
+        table.rows().flat_map(|row| [Some(row.account), row.pending]).flatten().collect()
     }
 
     /// Rows held, expired ones that were not yet removed among them.
