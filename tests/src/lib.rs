@@ -1,1 +1,4 @@
 //! Shared harness of the black-box tests: starts the real binaries, speaks raw HTTP to them, and cleans up after itself.
+
+pub mod capture;
+pub mod raw;
