@@ -1,5 +1,7 @@
 //! `homing`: the gateway's binary. Everything is in the library.
 
-fn main() -> std::process::ExitCode {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
     homing::cli::main()
 }

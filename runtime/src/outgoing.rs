@@ -71,7 +71,7 @@ impl fmt::Debug for Codec {
 impl HttpClient for Codec {
     async fn send(&self, request: Request) -> Result<Response, http_client::Error> {
         let not_sent = |why: String| http_client::Error::new(surf::StatusCode::BadGateway, NotSent(why));
-        let origin = Origin::parse(request.url().as_str()).map_err(|e| not_sent(e.to_string()))?;
+        let origin = Origin::of_url(request.url()).map_err(|e| not_sent(e.to_string()))?;
         let stream = self.0.connect(&origin, CONNECT_LIMIT).await.map_err(|e| not_sent(e.to_string()))?;
         async_h1::connect(stream, request).await
     }

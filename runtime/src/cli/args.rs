@@ -1,6 +1,6 @@
 //! The commands and their options.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -36,11 +36,7 @@ pub(super) enum Command {
         once: bool,
     },
     /// Run the scripted Codex upstream alone, for tests and benchmarks
-    ScriptedUpstream {
-        /// Address and port
-        #[arg(long, default_value = "127.0.0.1:8319", value_name = "ADDRESS:PORT")]
-        listen: SocketAddr,
-    },
+    ScriptedUpstream(crate::scripted::StandaloneArgs),
     /// Manage the users and their API keys
     Users {
         #[command(subcommand)]

@@ -67,7 +67,7 @@ fn run<W: Write>(cli: &Cli, out: &mut print::Out<W>) -> Result<(), Failure> {
     match &cli.command {
         Command::Serve => serve(config()?),
         Command::Demo { once } => dispatch::demo(*once),
-        Command::ScriptedUpstream { listen } => dispatch::scripted(*listen),
+        Command::ScriptedUpstream(args) => dispatch::scripted(args),
         Command::CheckConfig { keys: true } => {
             out.text(&config::reference());
             Ok(())

@@ -76,7 +76,7 @@ pub(super) async fn open(config: Config) -> Result<(Arc<Gateway>, Lock), StartEr
         true => Some(ClientTls::system(config.upstream.ca_file.as_deref())?),
         false => None,
     };
-    let origin = Origin::parse(config.upstream.url.as_str())?;
+    let origin = Origin::of_url(config.upstream.url.parsed())?;
     let base_path = config.upstream.url.parsed().path().trim_end_matches('/').to_owned();
     let gateway = Gateway {
         pool: Pool::new(Connector::new(tls), PoolLimits::default()),

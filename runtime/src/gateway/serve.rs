@@ -14,7 +14,7 @@ use crate::admin::{self, OwnerSocket};
 use crate::config::Config;
 use crate::{clock, os};
 
-/// How often expired bindings are looked for.
+/// How often expired bindings and idle connections are looked for.
 const PURGE_EVERY: Duration = Duration::from_secs(10);
 /// How often an ending gateway looks whether its connections are done.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
@@ -40,6 +40,7 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
         os::spawn(reload::scan_forever(Arc::clone(&gateway))),
         os::spawn(reload::refresh_forever(Arc::clone(&gateway))),
         os::spawn(purge(Arc::clone(&gateway))),
+        os::spawn(reap(Arc::clone(&gateway))),
     ];
     if let Some((listener, gate)) = admin {
         background.push(os::spawn(admin::serve(listener, Arc::new(gate), Arc::clone(&control))));
@@ -137,4 +138,12 @@ async fn drain(gateway: &Gateway) {
 
 async fn purge(gateway: Arc<Gateway>) {
     gateway.store.purge_forever(PURGE_EVERY).await;
+}
+
+/// Closes upstream connections that nobody used for a while.
+async fn reap(gateway: Arc<Gateway>) {
+    loop {
+        clock::sleep(PURGE_EVERY).await;
+        gateway.pool.reap();
+    }
 }

@@ -39,13 +39,6 @@ impl Operator {
         let (gateway, lock) = open(config).await?;
         Ok(Self { gateway, offline: Some(lock) })
     }
-
-    /// Writes everything and closes the database, where this is its only user.
-    pub(crate) async fn close(self) {
-        if self.offline.is_some() {
-            self.gateway.store.shutdown().await;
-        }
-    }
 }
 
 #[async_trait]
