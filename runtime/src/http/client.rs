@@ -284,7 +284,7 @@ fn describe(fault: HeadFault) -> &'static str {
 }
 
 /// The head of a request, with the start of the body where both fit one write, and what is left of the body.
-pub(crate) fn coalesce<'b>(mut head: Vec<u8>, body: &'b [u8]) -> (Vec<u8>, &'b [u8]) {
+pub(crate) fn coalesce(mut head: Vec<u8>, body: &[u8]) -> (Vec<u8>, &[u8]) {
     let (first, rest) = body.split_at(buffer::SIZE.saturating_sub(head.len()).min(body.len()));
     head.extend_from_slice(first);
     (head, rest)

@@ -180,3 +180,35 @@ impl AsyncWrite for UpstreamStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_to_an_upstream_has_no_nagle() {
+        smol::block_on(async {
+            let listener = smol::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let origin = Origin::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+            let stream = Connector::new(None).connect(&origin, Duration::from_secs(10)).await.unwrap();
+            assert!(stream.tcp().nodelay().unwrap());
+        });
+    }
+
+    #[test]
+    fn a_handshake_that_never_ends_runs_into_the_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let ca = dir.path().join("ca.pem");
+        std::fs::write(&ca, made.cert.pem()).unwrap();
+        smol::block_on(async {
+            // The kernel accepts; nobody ever speaks.
+            let listener = smol::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let origin = Origin::new(Scheme::Https, "127.0.0.1", listener.local_addr().unwrap().port()).unwrap();
+            let limit = Duration::from_millis(50);
+            let connector = Connector::new(Some(ClientTls::only(&ca).unwrap()));
+            let error = connector.connect(&origin, limit).await.unwrap_err();
+            assert_eq!(error, ConnectError::Timeout { origin: origin.to_string(), after: limit });
+        });
+    }
+}

@@ -54,7 +54,7 @@ fn declared(headers: &Headers, version: Version) -> Result<Declared, Undecided> 
         (Some(length), None) => content_length(length).map(Declared::Length),
         (None, Some(_)) if version == Version::Http10 => Err(Undecided::Malformed("Transfer-Encoding in HTTP/1.0")),
         (None, Some(coding)) if coding.eq_ignore_ascii_case(b"chunked") => Ok(Declared::Chunked),
-        (None, Some(coding)) if coding.is_empty() => Err(Undecided::Malformed("an empty Transfer-Encoding")),
+        (None, Some([])) => Err(Undecided::Malformed("an empty Transfer-Encoding")),
         (None, Some(_)) => Err(Undecided::Coding),
     }
 }

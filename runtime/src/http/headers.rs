@@ -125,6 +125,27 @@ impl Headers {
         self.fields.retain(|f| keep(&names[span(&f.name)], &values[span(&f.value)]));
     }
 
+    /// Removes the fields that are meant for one connection only (R6): the known ones, and those that `Connection`
+    /// names. To be called on every head that is passed on.
+    pub fn remove_hop_by_hop(&mut self) {
+        const KNOWN: [&str; 9] = [
+            "connection",
+            "keep-alive",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+        ];
+        let named: Vec<u8> = self.get_all("connection").collect::<Vec<_>>().join(&b',');
+        let is_named = |name: &str| {
+            named.split(|b| *b == b',').any(|token| trim_blanks(token).eq_ignore_ascii_case(name.as_bytes()))
+        };
+        self.retain(|name, _| !KNOWN.iter().any(|known| name.eq_ignore_ascii_case(known)) && !is_named(name));
+    }
+
     /// The value of the first field called `name`.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         self.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v)
@@ -249,6 +270,17 @@ mod tests {
         let mut h = Headers::new();
         h.push("authorization", "Bearer secret").unwrap();
         assert_eq!(format!("{h:?}"), "[\"authorization\"]");
+    }
+
+    #[test]
+    fn fields_of_one_connection_are_not_passed_on() {
+        let mut h = Headers::new();
+        for name in ["X-Keep", "Connection", "Keep-Alive", "x-Hop", "TE", "Upgrade", "x-other"] {
+            h.push(name, "close, X-HOP").unwrap();
+        }
+        h.push("connection", "x-other").unwrap();
+        h.remove_hop_by_hop();
+        assert_eq!(h.iter().map(|(n, _)| n).collect::<Vec<_>>(), ["X-Keep"]);
     }
 
     #[test]

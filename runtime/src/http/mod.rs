@@ -10,7 +10,7 @@
 //!
 //! A serving loop looks like this:
 //!
-//! ```ignore
+//! ```text
 //! while let Some(head) = conn.next_request().await? {
 //!     let body = conn.read_body(max, &budget).await?;
 //!     let mut exchange = pool.send(&origin, &outgoing, &body, true, &deadlines).await?;

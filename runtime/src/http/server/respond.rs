@@ -13,7 +13,7 @@ use crate::http::head::{Version, reason_phrase, write_status_line};
 use crate::http::headers::{Headers, write_line};
 use crate::http::transport::Transport;
 
-/// Data of one write at most; longer data goes out in several.
+/// Data copied into one write at most; longer data goes out in several.
 const PIECE: usize = buffer::SIZE;
 
 /// What body a response has.
@@ -25,6 +25,17 @@ pub enum BodyKind {
     Chunked,
     /// No body.
     None,
+}
+
+impl From<BodyFraming> for BodyKind {
+    /// How to pass on a body that an upstream frames like this.
+    fn from(framing: BodyFraming) -> Self {
+        match framing {
+            BodyFraming::None => Self::None,
+            BodyFraming::Length(n) => Self::Length(n),
+            BodyFraming::Chunked | BodyFraming::UntilClose => Self::Chunked,
+        }
+    }
 }
 
 /// Why a response cannot go on. The connection is of no more use; drop it.
@@ -204,7 +215,9 @@ impl<S: Transport> ServerConn<S> {
             return Err(WriteError::Misuse("an earlier write was cut short"));
         }
         loop {
-            let (piece, rest) = data.split_at(data.len().min(PIECE));
+            // What needs no copy to go out with something else goes out as it is.
+            let alone = self.response.pending.is_empty() && self.response.mode != Mode::Chunked;
+            let (piece, rest) = data.split_at(if alone { data.len() } else { data.len().min(PIECE) });
             data = rest;
             let mut out = std::mem::take(&mut self.response.pending);
             match &mut self.response.mode {
