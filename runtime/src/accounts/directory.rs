@@ -91,13 +91,9 @@ fn one(path: &Path, relative: &Path, before: Option<&Known>) -> Known {
             None => failed(None, "it has just gone".into()),
         },
         Ok(Some((stamp, exposed, bytes))) => match AuthFile::parse(&bytes, &relative.to_string_lossy()) {
-            Ok(file) => {
-                Known { stamp: Some(stamp), good: Some(file), problem: None, exposed, changed: true }
-            }
+            Ok(file) => Known { stamp: Some(stamp), good: Some(file), problem: None, exposed, changed: true },
             Err(FileProblem::Unreadable(why)) => Known { stamp: Some(stamp), ..failed(before, why) },
-            Err(problem) => {
-                Known { stamp: Some(stamp), good: None, problem: Some(problem), exposed, changed: true }
-            }
+            Err(problem) => Known { stamp: Some(stamp), good: None, problem: Some(problem), exposed, changed: true },
         },
         Err(error) => failed(before, error.to_string()),
     }

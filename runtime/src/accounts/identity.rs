@@ -35,7 +35,8 @@ impl Identity {
     }
 
     fn stated(account: &str, user: Option<&str>) -> Option<Self> {
-        let fits = |part: &str| !part.is_empty() && part.len() <= PART_MAX && part.bytes().all(|b| b.is_ascii_graphic());
+        let fits =
+            |part: &str| !part.is_empty() && part.len() <= PART_MAX && part.bytes().all(|b| b.is_ascii_graphic());
         let user = user.filter(|u| fits(u)).map(str::to_owned);
         fits(account).then(|| Self::Stated { account: account.to_owned(), user })
     }

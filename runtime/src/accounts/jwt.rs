@@ -48,11 +48,6 @@ impl Claims {
         let payload: Payload = serde_json::from_slice(&payload).ok()?;
         let (account_id, user_id) = payload.auth.map_or((None, None), |a| (a.chatgpt_account_id, a.chatgpt_user_id));
         let seconds = payload.exp.and_then(|n| n.as_u64().or_else(|| n.as_f64().map(|f| f as u64)));
-        Some(Self {
-            account_id,
-            user_id,
-            subject: payload.sub,
-            expires_ms: seconds.map(|s| s.saturating_mul(1_000)),
-        })
+        Some(Self { account_id, user_id, subject: payload.sub, expires_ms: seconds.map(|s| s.saturating_mul(1_000)) })
     }
 }

@@ -111,11 +111,8 @@ impl Roster {
     /// New tokens that could not be written when they came are written now, if that works by now.
     async fn write_late(&self, identity: &Identity) {
         let waiting = self.state().entries.get(identity).and_then(|e| {
-            let tokens = NewTokens {
-                access: e.credential.access.clone(),
-                refresh: e.credential.refresh.clone(),
-                id: None,
-            };
+            let tokens =
+                NewTokens { access: e.credential.access.clone(), refresh: e.credential.refresh.clone(), id: None };
             Some((e.unwritten?, tokens, e.credential.last_refresh_ms.unwrap_or(0)))
         });
         let Some((redeemed, tokens, at)) = waiting else { return };

@@ -83,8 +83,7 @@ impl Roster {
     /// [`RosterError`]. A missing directory is none: it may come.
     pub fn open(config: &Config) -> Result<Self, RosterError> {
         let state = &config.state.directory;
-        let ledger =
-            Ledger::open(state).map_err(|error| RosterError::Ledger { path: Ledger::path(state), error })?;
+        let ledger = Ledger::open(state).map_err(|error| RosterError::Ledger { path: Ledger::path(state), error })?;
         let tls = match config.accounts.token_url.is_https() {
             true => Some(ClientTls::system(config.upstream.ca_file.as_deref())?),
             false => None,
@@ -287,10 +286,9 @@ fn warnings(files: &Files) -> Vec<Event> {
         match &known.problem {
             // The auth directory is often Codex's own, with other files in it.
             Some(FileProblem::NoAccount(_)) if path.file_name().is_none_or(|name| name != "auth.json") => {}
-            Some(problem) => events.push(Event::Warning(AccountWarning::File {
-                path: path.clone(),
-                problem: problem.clone(),
-            })),
+            Some(problem) => {
+                events.push(Event::Warning(AccountWarning::File { path: path.clone(), problem: problem.clone() }))
+            }
             None => {}
         }
         if known.exposed && known.good.is_some() {

@@ -34,8 +34,10 @@ pub(super) fn admit(caller: &Caller, head: &RequestHead, outgoing: &Outgoing) ->
         let fields = body::read(text.text());
         let signals = Signals::read(&head.headers, &fields);
         request.model = fields.model.one().map(ModelId::of);
-        request.keys =
-            Keys::session(&caller.tenant.scope, signals.session().map(|(kind, value)| (strength(kind), value.as_bytes())));
+        request.keys = Keys::session(
+            &caller.tenant.scope,
+            signals.session().map(|(kind, value)| (strength(kind), value.as_bytes())),
+        );
     }
     request
 }

@@ -36,12 +36,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(
-        gateway: &'a Arc<Gateway>,
-        client: &'a mut Client,
-        outgoing: Outgoing,
-        tenant: TenantId,
-    ) -> Self {
+    pub(super) fn new(gateway: &'a Arc<Gateway>, client: &'a mut Client, outgoing: Outgoing, tenant: TenantId) -> Self {
         Self {
             gateway,
             client,

@@ -38,6 +38,21 @@ impl Origin {
         Ok(Self { scheme, host: host.to_ascii_lowercase(), port })
     }
 
+    /// The origin of a URL, whatever its path.
+    ///
+    /// # Errors
+    /// Another scheme than http and https, or a host that cannot be one.
+    pub fn of_url(url: &http_types::Url) -> Result<Self, InvalidOrigin> {
+        let fail = |why| InvalidOrigin { text: url.host_str().unwrap_or_default().chars().take(64).collect(), why };
+        let scheme = match url.scheme() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return Err(fail("the scheme is neither http nor https")),
+        };
+        let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        Self::new(scheme, host, url.port_or_known_default().ok_or(fail("the port is malformed"))?)
+    }
+
     /// Reads `scheme://host[:port]`, with an optional `/` at its end.
     ///
     /// # Errors

@@ -62,11 +62,9 @@ fn refused(error: UserError) -> ControlError {
             value,
             fix: "choose another name, or reset that user's key".into(),
         },
-        UserError::NoSuchUser { value } => ControlError::NotFound {
-            what: "user".into(),
-            value,
-            fix: "`homing users list` shows names and ids".into(),
-        },
+        UserError::NoSuchUser { value } => {
+            ControlError::NotFound { what: "user".into(), value, fix: "`homing users list` shows names and ids".into() }
+        }
         UserError::TooMany | UserError::NoEntropy(_) | UserError::Store(_) => {
             ControlError::Unavailable { what: "the change was not made: the store".into(), fix: text }
         }
