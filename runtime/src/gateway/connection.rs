@@ -13,7 +13,7 @@ use super::drive::{Driven, drive};
 use super::local::{self, Then};
 use super::outgoing::Outgoing;
 use super::state::Gateway;
-use super::{health, models, report};
+use super::{health, management, models, report};
 use crate::clock;
 use crate::http::{HttpError, RequestHead, ServerConn, prepare_tcp};
 use crate::wire::answer::Answer;
@@ -44,6 +44,16 @@ pub(super) async fn serve(gateway: Arc<Gateway>, stream: TcpStream) {
     }
 }
 
+/// Tells a connection beyond `limits.connections` to come back: 503 to its first request.
+pub(super) async fn turn_away(gateway: &Gateway, stream: TcpStream) {
+    let mut client = ServerConn::new(stream, gateway.limits.clone());
+    match client.next_request().await {
+        Ok(Some(_)) => client.refuse(&HttpError::Busy).await,
+        Ok(None) => client.close().await,
+        Err(error) => client.refuse(&error).await,
+    }
+}
+
 async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead) -> Result<Then, HttpError> {
     let (path, query) = match head.target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -62,7 +72,8 @@ async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead
         Route::Health => health::health(gateway),
         Route::Ready => health::ready(gateway),
         Route::MethodNotAllowed { allow } => Answer::method_not_allowed(allow),
-        Route::Management { .. } | Route::NotFound => Answer::not_found(),
+        Route::Management { .. } => return management::answer(gateway, client, head).await,
+        Route::NotFound => Answer::not_found(),
     };
     Ok(local::answer(client, &answer).await)
 }

@@ -21,6 +21,7 @@ mod drive;
 mod finish;
 mod health;
 mod local;
+mod management;
 mod models;
 mod open;
 mod operator;

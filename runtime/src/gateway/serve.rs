@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use smol::net::TcpListener;
 
+use super::management::Management;
 use super::open::{StartError, open};
 use super::state::Gateway;
 use super::{connection, operator::Operator, reload};
-use crate::admin::{self, OwnerSocket};
+use crate::admin::{self, Gate, OwnerSocket};
 use crate::config::Config;
 use crate::{clock, os};
 
@@ -18,6 +19,8 @@ use crate::{clock, os};
 const PURGE_EVERY: Duration = Duration::from_secs(10);
 /// How often an ending gateway looks whether its connections are done.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
+/// Connections beyond the limit that are open at once to be told so.
+const TURNED_AWAY: u64 = 256;
 /// Wait after a refused accept: out of descriptors, for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -36,6 +39,7 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     announce(&gateway, address, admin.as_ref().and_then(|(l, _)| l.local_addr().ok()));
 
     let control: Arc<dyn admin::Control> = Arc::new(Operator::running(Arc::clone(&gateway)));
+    serve_management(&gateway, &control);
     let mut background = vec![
         os::spawn(reload::scan_forever(Arc::clone(&gateway))),
         os::spawn(reload::refresh_forever(Arc::clone(&gateway))),
@@ -62,6 +66,16 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     }
     drop(lock);
     Ok(())
+}
+
+/// T5: the management API on the data port, where that is asked for; the configuration made sure that there is a key.
+fn serve_management(gateway: &Gateway, control: &Arc<dyn admin::Control>) {
+    let settings = &gateway.config.admin;
+    if let Some(key) = settings.key.as_ref().filter(|_| settings.management_on_data_port) {
+        let gate = Gate::new(key, settings.hosts.iter());
+        let control = Arc::clone(control);
+        let _ = gateway.management.set(Management { gate, control });
+    }
 }
 
 /// Says where the gateway listens: in the log, and in `listening.json` for programs that chose port 0.
@@ -93,15 +107,18 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
                 continue;
             }
         };
-        if gateway.connections() >= gateway.config.limits.connections {
-            // Closed unanswered: at this limit an answer costs what is missing. Clients try again.
-            tracing::warn!(limit = gateway.config.limits.connections, "limits.connections reached");
+        let (open, limit) = (gateway.connections(), gateway.config.limits.connections);
+        if open >= limit.saturating_add(TURNED_AWAY) {
+            tracing::warn!(limit, "far more connections than limits.connections: one is closed unanswered");
             continue;
         }
-        let open = Open::count(Arc::clone(&gateway));
+        let counted = Open::count(Arc::clone(&gateway));
         os::spawn(async move {
-            connection::serve(Arc::clone(&open.0), stream).await;
-            drop(open);
+            match open >= limit {
+                true => connection::turn_away(&counted.0, stream).await,
+                false => connection::serve(Arc::clone(&counted.0), stream).await,
+            }
+            drop(counted);
         })
         .detach();
     }
