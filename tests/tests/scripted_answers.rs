@@ -1,5 +1,7 @@
 //! The scripted upstream answering well: raw sockets against it, without a gateway in between.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are test code too")]
+
 use std::io::Write as _;
 
 use homing::scripted::{AccountSpec, Options, Outcome, Upstream};

@@ -1,5 +1,7 @@
 //! Captures of real clients, replayed straight to the scripted upstream: it accepts what every client sends.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are test code too")]
+
 use homing::scripted::{AccountSpec, Options, Upstream};
 use homing_tests::capture::{Caller, Capture, replay, replay_as};
 use homing_tests::raw::End;
@@ -9,7 +11,7 @@ fn every_captured_model_call_is_served() {
     let upstream = Upstream::start(Options::default()).unwrap();
     upstream.accept_unknown_previous(true);
     let account = upstream.add_account(AccountSpec::named("amber"));
-    let caller = Caller { key: account.access_token.clone(), account_id: Some(account.spec.account_id.clone()) };
+    let caller = Caller { key: account.access_token.clone(), account_id: Some(account.spec.account_id) };
     let mut replayed = 0;
     for (name, capture) in Capture::all().unwrap() {
         let calls: Vec<_> = capture.model_calls().collect();

@@ -1,5 +1,7 @@
 //! The scripted upstream failing on command: every behaviour, over raw sockets. Gates, not timings, order the steps.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are test code too")]
+
 use homing::scripted::{Account, AccountSpec, Behaviour, Ending, GatePoint, Options, Outcome, Rule, Upstream};
 use homing_tests::raw::{End, RawClient, RawResponse, event_data};
 use homing_tests::request::{RawRequest, prompt};
