@@ -236,7 +236,9 @@ impl RawClient {
             let end = self.body_part(&mut partial);
             self.partial = partial;
             match end? {
+                // The end may have come along with the last events.
                 None => {}
+                Some(_) if self.partial.windows(2).any(|w| w == b"\n\n") => {}
                 Some(End::Complete | End::UntilClose) => return Ok(None),
                 Some(end) => {
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("the body ended: {end:?}")));
@@ -252,8 +254,10 @@ impl RawClient {
 
     /// Adds what is there to `body`, reading once where nothing is; the end once it is reached.
     fn body_part(&mut self, body: &mut Vec<u8>) -> io::Result<Option<End>> {
-        if let Some(end) = self.body.take(&mut self.buffer, body)? {
-            return Ok(Some(end));
+        let before = body.len();
+        let end = self.body.take(&mut self.buffer, body)?;
+        if end.is_some() || body.len() > before {
+            return Ok(end);
         }
         match self.more() {
             Ok(0) if self.body.ends_with_the_connection() => Ok(Some(End::UntilClose)),
