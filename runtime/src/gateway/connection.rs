@@ -125,7 +125,7 @@ async fn relay(
 
 async fn run(call: &mut Call<'_>, caller: &Caller, head: &RequestHead) -> Then {
     let began = clock::monotonic();
-    let request = admit(caller, head, &call.outgoing);
+    let request = admit(caller, head, &call.outgoing).await;
     let first = call.gateway.step(|env| Turn::start(request, env));
     match drive(call, first).await {
         Driven::Ended(outcome, turn) => {

@@ -98,9 +98,8 @@ fn gained(gateway: &Gateway, old: &Identity, new: Identity) {
             names.accounts.insert(id, Named { identity: new, ..before });
         }
         Renamed::Unknown | Renamed::Taken { .. } => {
-            let label = before.label.clone();
             removed(gateway, old);
-            appeared(gateway, new, &label);
+            appeared(gateway, new, &before.label);
         }
     }
 }
