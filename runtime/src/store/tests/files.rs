@@ -36,8 +36,11 @@ fn new_files_are_for_this_user_alone() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let dir = place.path.parent().unwrap();
     assert_eq!(mode(dir), 0o700);
-    for entry in fs::read_dir(dir).unwrap() {
-        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["homing.db", "homing.db-wal"]);
+    for file in files {
+        assert_eq!(mode(&dir.join(file)), 0o600);
     }
     drop(store);
     fs::set_permissions(&place.path, fs::Permissions::from_mode(0o644)).unwrap();

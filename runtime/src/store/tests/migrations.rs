@@ -87,3 +87,22 @@ fn a_step_that_fails_changes_nothing() {
     assert_eq!(description(&conn), []);
     assert_eq!(version(&conn).unwrap(), 0);
 }
+
+#[test]
+fn the_indexes_serve_the_statements_they_are_for() {
+    let place = place();
+    drop(open(&place.path, START));
+    let conn = Connection::open(&place.path).unwrap();
+    let plan = |sql: &str| -> String {
+        let mut statement = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let lines = statement.query_map([1_i64; 1], |row| row.get::<_, String>(3)).unwrap();
+        lines.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    };
+    let load = plan(crate::store::load::ROWS);
+    assert!(load.contains("SCAN b;") && load.contains("COVERING INDEX binding_keys_by_binding"), "{load}");
+    assert!(!load.contains("TEMP B-TREE"), "a million rows would be sorted: {load}");
+    let expired = plan("SELECT id FROM bindings WHERE expires_ms <= ?1 ORDER BY expires_ms LIMIT 1000");
+    assert!(expired.contains("COVERING INDEX bindings_by_expiry") && !expired.contains("TEMP"), "{expired}");
+    let key = plan("SELECT binding_id FROM binding_keys WHERE digest = ?1");
+    assert!(key.contains("SEARCH binding_keys USING PRIMARY KEY"), "{key}");
+}
