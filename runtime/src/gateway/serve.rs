@@ -19,6 +19,8 @@ use crate::{clock, os};
 const PURGE_EVERY: Duration = Duration::from_secs(10);
 /// How often an ending gateway looks whether its connections are done.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
+/// How long the store may take to write the rest and close.
+const STORE_WAIT: Duration = Duration::from_secs(30);
 /// Connections beyond the limit that are open at once to be told so.
 const TURNED_AWAY: u64 = 256;
 /// Wait after a refused accept: out of descriptors, for example.
@@ -59,7 +61,10 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     for task in background {
         task.cancel().await;
     }
-    let health = gateway.store.shutdown().await;
+    let Some(health) = clock::within(STORE_WAIT, gateway.store.shutdown()).await else {
+        tracing::error!("the store did not close in time; what was not on disk is lost");
+        return Ok(());
+    };
     match health.last_error {
         Some(error) => tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk"),
         None => tracing::info!("stopped, everything is on disk"),
