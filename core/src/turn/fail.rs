@@ -68,7 +68,6 @@ impl Turn {
     }
 
     fn next(self, failure: Failure, env: &mut Env<'_>) -> Step {
-        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
         if self.request.pin.is_some() {
             return self.relay(failure, env);
         }
@@ -76,6 +75,12 @@ impl Turn {
             // "Not supported" is more useful to the client than "come back later".
             return self.relay(failure, env);
         }
+        self.onward(env)
+    }
+
+    /// The next account, if one more may be tried.
+    pub(super) fn onward(self, env: &mut Env<'_>) -> Step {
+        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
         if self.tried.count() >= most {
             return self.all_out(env);
         }
