@@ -105,7 +105,11 @@ impl Table {
         let gain = row.expires.since(row.stored_expires);
         let seq = row.seq;
         if attached {
-            // Keys are what the next turn is found by: they are waited for, as a generation is.
+            // Keys are what the next turn is found by: they are waited for, as a generation is, also by turns that only use them.
+            let next = Seq(self.seq.0 + 1);
+            if let Some(row) = self.row_mut(slot) {
+                row.seq = next;
+            }
             return Answer::Completed { how: Completion::Renewed, seq: self.stored(slot) };
         }
         if gain.0 >= ttl.0 / COALESCE {

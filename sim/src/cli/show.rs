@@ -74,10 +74,11 @@ pub(super) fn nothing_to_shrink() -> u8 {
 }
 
 pub(super) fn shrunk(plan: &Plan, was: usize, shrunk: &Shrunk, as_json: bool) -> u8 {
+    let status = one(plan, &shrunk.report, as_json);
     if !as_json {
         say!("{was} choices became {} in {} runs", shrunk.report.choices.len(), shrunk.runs);
     }
-    one(plan, &shrunk.report, as_json)
+    status
 }
 
 pub(super) fn swept(plan: &Plan, swept: &Swept, as_json: bool) -> u8 {
