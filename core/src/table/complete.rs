@@ -99,22 +99,16 @@ impl Table {
         }
     }
 
-    /// A renewal is durable as far as its generation is; the longer life itself may be coalesced (B15).
+    /// A renewal is durable as far as its generation and its keys are; the longer life itself may be coalesced, up to a
+    /// sixteenth (B15). What is written is waited for by every turn from here on.
     fn renewed(&mut self, slot: Slot, ttl: Millis, attached: bool) -> Answer {
-        let Some(row) = self.row(slot) else { return Answer::Unknown };
-        let gain = row.expires.since(row.stored_expires);
-        let seq = row.seq;
-        if attached {
-            // Keys are what the next turn is found by: they are waited for, as a generation is, also by turns that only use them.
-            let next = Seq(self.seq.0 + 1);
-            if let Some(row) = self.row_mut(slot) {
-                row.seq = next;
-            }
-            return Answer::Completed { how: Completion::Renewed, seq: self.stored(slot) };
-        }
-        if gain.0 >= ttl.0 / COALESCE {
+        let next = Seq(self.seq.0 + 1);
+        let Some(row) = self.row_mut(slot) else { return Answer::Unknown };
+        if attached || row.expires.since(row.stored_expires).0 >= ttl.0 / COALESCE {
+            row.seq = next;
             self.stored(slot);
         }
+        let seq = self.row(slot).map_or(next, |row| row.seq);
         Answer::Completed { how: Completion::Renewed, seq }
     }
 

@@ -193,6 +193,7 @@ impl Table {
         if row.stored_expires != row.expires {
             order.remove(&(row.stored_expires, slot));
             row.stored_expires = row.expires;
+            row.seq = Seq(self.seq.0 + 1);
             order.insert((row.stored_expires, slot));
         }
         self.seq.0 += 1;
