@@ -7,6 +7,7 @@ use homing_core::fleet::Fleet;
 use homing_core::ids::{AccountId, RowId, Seq};
 use homing_core::row::{Row, Scope as Erasure, View};
 use homing_core::store::{Answer, Completion, Op};
+use homing_core::table::Table;
 use homing_core::time::Time;
 use homing_core::turn::{Outcome, Reason, Request};
 
@@ -36,8 +37,10 @@ pub struct Facts<'a> {
     pub now: Time,
     /// The accounts when the step began.
     pub fleet: &'a Fleet,
-    /// The number of the table's last change.
-    pub seq: Seq,
+    /// The wall clock.
+    pub wall: Time,
+    /// The table, if the process lives.
+    pub table: Option<&'a Table>,
     /// The highest row id that was ever durable.
     pub durable_id: RowId,
 }
@@ -73,7 +76,7 @@ pub struct Story {
     pub request: Request,
     /// Whether the session policy was on then.
     pub affinity: bool,
-    /// The event at which its plan first read the store.
+    /// The event at which the store did the first read that the turn was told of: its plan's witness.
     pub planned: Option<u64>,
     /// What it asked of the store last.
     pub asked: Option<Op>,
@@ -91,6 +94,10 @@ pub struct Story {
     pub shown: bool,
     /// Where it succeeded.
     pub served: Option<AccountId>,
+    /// The store wrote its success, whether it was told so or not.
+    pub written: bool,
+    /// The row its success was written to, and when that ended then.
+    pub life: Option<(RowId, Time)>,
     /// What its success did, as it was told.
     pub wrote: Option<(Completion, Seq)>,
     /// Whether its end was durable in time.
@@ -206,7 +213,7 @@ impl History {
             }
             Event::Erased(scope, _) => {
                 let erased =
-                    Erased { event: at, scope: *scope, last_id: self.last_id, seq: facts.seq, durable: false };
+                    Erased { event: at, scope: *scope, last_id: self.last_id, seq: facts.table.map_or(Seq(0), Table::seq), durable: false };
                 self.erased.push(erased);
             }
             Event::Durable(upto) => self.erased.iter_mut().for_each(|e| e.durable |= e.seq <= *upto),
@@ -268,6 +275,8 @@ impl Story {
             failures: Vec::new(),
             shown: false,
             served: None,
+            written: false,
+            life: None,
             wrote: None,
             released: None,
             ended: None,
@@ -281,12 +290,17 @@ impl Story {
                 self.asked = Some(op);
                 self.did = answer;
                 self.did_at = at;
-                if let (Op::Look, Some(Answer::Looked { .. })) = (op, answer) {
-                    self.planned = self.planned.or(Some(at));
+                if matches!(answer, Some(Answer::Completed { how, .. }) if how != Completion::Stale) {
+                    self.written = true;
+                    let row = facts.table.and_then(|t| t.session(self.request.tenant, &self.request.keys, facts.wall));
+                    self.life = row.map(|row| (row.id, row.expires));
                 }
             }
             Event::Told { op, answer, .. } => {
                 self.told.push((op, answer));
+                if matches!(answer, Answer::Looked { .. }) {
+                    self.planned = self.planned.or(Some(self.did_at));
+                }
                 if let Answer::Completed { how, seq } = answer {
                     self.wrote = Some((how, seq));
                 }

@@ -59,7 +59,7 @@ impl Turn {
                 return self.dial(pick, Reason::Unremembered, env);
             }
             self.phase = Phase::Reserving(pick);
-            let op = Op::Reserve { account: pick.account, seen: self.seen, ttl: env.settings.ttl };
+            let op = Op::Reserve { account: pick.account, seen: self.seen.unwrap_or_default(), ttl: env.settings.ttl };
             return self.step(Effect::Store(op), Note::Reserves(pick.account));
         };
         if pick.account == row.account {

@@ -27,7 +27,7 @@ impl Turn {
         let op = Op::Complete {
             fence: self.row.map(|row| row.fence),
             account,
-            seen: self.seen,
+            seen: self.seen.unwrap_or_default(),
             ttl: env.settings.ttl,
             pinned: self.request.pin.is_some(),
         };

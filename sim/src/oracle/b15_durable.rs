@@ -41,16 +41,22 @@ fn told(turn: TurnId, answer: &Answer, story: &Story) -> Verdict {
 /// The twin: what a process that starts from the disk right now would find.
 fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
     let (Some(table), Some(account)) = (moment.table, story.served) else { return Ok(()) };
+    let stale = matches!(story.wrote, Some((Completion::Stale, _)));
+    if stale && !story.written {
+        // It came too late for its row and rests on nothing.
+        return Ok(());
+    }
     let (tenant, keys) = (story.request.tenant, story.request.keys);
+    let own = |row: &Row| story.life.is_none_or(|(id, _)| id == row.id);
     let stands = table.session(tenant, &keys, moment.wall);
-    let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account) else { return Ok(()) };
+    let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else { return Ok(()) };
     let (twin, _) = moment.disk.restore(moment.scope.caps);
     let slack = moment.scope.settings.ttl.0 / 16;
     for key in keys.iter().filter(|k| row.keys.has(&k.digest)) {
         let mut alone = Keys::default();
         alone.add(key);
         let found = found(&twin, row, &alone, moment);
-        let kept = found.is_some_and(|r| r.account == account && r.expires.0 + slack >= row.expires.0);
+        let kept = found.is_some_and(|r| r.account == account && story.life.is_none_or(|(_, life)| r.expires.0 + slack >= life.0));
         must(kept, || format!("{turn:?} ended on {account:?}; after a crash its key {key:?} finds {found:?}"))?;
     }
     Ok(())

@@ -14,7 +14,7 @@ mod turns;
 use std::collections::BTreeMap;
 
 use homing_core::fleet::{Fleet, Standing};
-use homing_core::ids::{AccountId, RowId, Seq, TenantId};
+use homing_core::ids::{AccountId, RowId, TenantId};
 use homing_core::row::Row;
 use homing_core::settings::Settings;
 use homing_core::store::{Answer, Op};
@@ -230,8 +230,13 @@ impl World {
         {
             self.violation = Some(Violation { oracle, text, step: self.step });
         }
-        let seq = self.process.as_ref().map_or(Seq(0), |p| p.table.seq());
-        let facts = Facts { now: self.now, fleet: &self.fleet_then, seq, durable_id: self.disk.last_id() };
+        let facts = Facts {
+            now: self.now,
+            wall: self.wall(),
+            fleet: &self.fleet_then,
+            table: self.process.as_ref().map(|p| &p.table),
+            durable_id: self.disk.last_id(),
+        };
         self.history.absorb(&event, &facts);
         self.seen.push((self.now, event));
     }
