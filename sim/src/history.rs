@@ -9,7 +9,7 @@ use homing_core::row::{Row, Scope as Erasure, View};
 use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
 use homing_core::time::Time;
-use homing_core::turn::{Outcome, Reason, Request};
+use homing_core::turn::{Outcome, Reason, Renewal, Request};
 
 use crate::event::{Cause, Event, TurnId};
 
@@ -90,6 +90,8 @@ pub struct Story {
     pub attempts: Vec<Attempt>,
     /// Every failure.
     pub failures: Vec<(AccountId, Failure)>,
+    /// The last attempt is about to be repeated on its account.
+    pub again: bool,
     /// Visible output went out.
     pub shown: bool,
     /// Where it succeeded.
@@ -146,10 +148,10 @@ impl Story {
         }
     }
 
-    /// Whether an attempt is under way.
+    /// The attempt that is under way, also while it waits to be repeated.
     #[must_use]
     pub fn attempting(&self) -> Option<&Attempt> {
-        let done = self.served.is_some() || self.failures.len() >= self.attempts.len();
+        let done = self.served.is_some() || (self.failures.len() >= self.attempts.len() && !self.again);
         self.attempts.last().filter(|_| self.open() && !done)
     }
 }
@@ -273,6 +275,7 @@ impl Story {
             told: Vec::new(),
             attempts: Vec::new(),
             failures: Vec::new(),
+            again: false,
             shown: false,
             served: None,
             written: false,
@@ -306,6 +309,7 @@ impl Story {
                 }
             }
             Event::Dial { account, reason, .. } => {
+                self.again = false;
                 let now = facts.now;
                 let known = facts.fleet.get(account);
                 let probes = known.and_then(|a| a.spent).is_some_and(|bar| bar.until <= now);
@@ -313,8 +317,13 @@ impl Story {
                 self.attempts.push(Attempt { account, reason, at: now, event: at, probes, warms });
             }
             Event::Shown(_) => self.shown = true,
+            Event::Waits(..) | Event::Renews(..) => self.again = true,
             Event::Served(_, account) => self.served = Some(account),
-            Event::Failed(_, account, failure) => self.failures.push((account, failure)),
+            Event::Failed(_, account, failure) => {
+                self.again = false;
+                self.failures.push((account, failure));
+            }
+            Event::Renewed(_, _, Renewal::Refused | Renewal::Unavailable) => self.again = false,
             Event::Released(_, in_time) => self.released = Some(in_time),
             Event::Ended(_, outcome) => self.ended = Some(outcome),
             Event::Left(_, settled) => self.gone |= !settled,

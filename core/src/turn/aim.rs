@@ -38,12 +38,8 @@ impl Turn {
             return None;
         }
         let choice = self.choice(env);
-        let home = match row.state {
-            State::Bound => Reason::Home,
-            State::Reserved => Reason::Joined,
-        };
         let agreed = row.pending.map(|account| (account, Reason::Converged));
-        let mut known = [Some((row.account, home)), agreed].into_iter().flatten();
+        let mut known = [Some((row.account, stays(row.state))), agreed].into_iter().flatten();
         known.find(|(account, _)| env.fleet.serves(*account, &choice))
     }
 
@@ -63,7 +59,7 @@ impl Turn {
             return self.step(Effect::Store(op), Note::Reserves(pick.account));
         };
         if pick.account == row.account {
-            return self.dial(pick, Reason::Home, env);
+            return self.dial(pick, stays(row.state), env);
         }
         if row.pending == Some(pick.account) {
             return self.dial(pick, Reason::Converged, env);
@@ -181,5 +177,13 @@ impl Turn {
         self.end_probe(env);
         let out = env.fleet.out(self.request.model, env.now);
         self.done(Outcome::Out(out), Note::AllOut(out))
+    }
+}
+
+/// Why an attempt goes to the row's own account.
+const fn stays(state: State) -> Reason {
+    match state {
+        State::Bound => Reason::Home,
+        State::Reserved => Reason::Joined,
     }
 }
