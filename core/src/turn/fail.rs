@@ -22,7 +22,13 @@ impl Turn {
                 self.phase = Phase::Refreshing;
                 self.step(Effect::Refresh(account), Note::Renews)
             }
-            Remedy::Relay => self.relay(failure, env),
+            Remedy::Relay => {
+                // The account answered for itself all the same. Only a refused credential says nothing before it was renewed.
+                if failure != Failure::Unauthorized {
+                    self.blame(failure, env);
+                }
+                self.relay(failure, env)
+            }
             Remedy::GiveUp => {
                 self.end_probe(env);
                 self.done(Outcome::Unreachable, Note::HostUnreachable)
