@@ -4,7 +4,7 @@ use super::{Slot, Table};
 use crate::ids::{AccountId, Epoch, Seq, TenantId};
 use crate::key::Keys;
 use crate::row::{Fence, Row, State};
-use crate::store::{Answer, Completion};
+use crate::store::{Answer, Completion, Refusal};
 use crate::time::{Millis, Time};
 
 /// A renewal is written once it gains this fraction of the time to live (B15: a crash shortens a life by no more).
@@ -74,6 +74,10 @@ impl Table {
         let Some(row) = self.row(slot) else { return Answer::Unknown };
         let how = match success.allowed(fence, row) {
             Allowed::Nothing => return self.stale(),
+            // B11: an account whose bindings were erased since the plan gets none back by an attempt from before.
+            Allowed::Move if !self.admitted(success.tenant, success.account, success.seen) => {
+                return Answer::Refused(Refusal::Erased);
+            }
             Allowed::Renew => Completion::Renewed,
             Allowed::Confirm => Completion::Confirmed,
             Allowed::Move => Completion::Moved { from: row.account },
