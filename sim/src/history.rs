@@ -314,7 +314,10 @@ impl Story {
                 let known = facts.fleet.get(account);
                 let probes = known.and_then(|a| a.spent).is_some_and(|bar| bar.until <= now);
                 let warms = self.request.pin.is_none() && known.is_some_and(|a| a.cools(now));
-                self.attempts.push(Attempt { account, reason, at: now, event: at, probes, warms });
+                // A repeat is what the first attempt on its account was.
+                let first = self.attempts.iter().find(|a| a.account == account).copied();
+                let fresh = Attempt { account, reason, at: now, event: at, probes, warms };
+                self.attempts.push(first.map_or(fresh, |first| Attempt { at: now, event: at, ..first }));
             }
             Event::Shown(_) => self.shown = true,
             Event::Waits(..) | Event::Renews(..) => self.again = true,

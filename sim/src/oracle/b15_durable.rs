@@ -48,7 +48,7 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
     }
     let (tenant, keys) = (story.request.tenant, story.request.keys);
     // Another row is another turn's business, and so is the life that others added to this one's.
-    let own = |row: &Row| story.life.is_none_or(|(id, life)| id == row.id && life > moment.store_now);
+    let own = |row: &Row| story.life.is_some_and(|(id, life)| id == row.id && life > moment.store_now);
     let stands = table.session(tenant, &keys, moment.wall);
     let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else { return Ok(()) };
     let (twin, _) = moment.disk.restore(moment.scope.caps);
