@@ -104,6 +104,12 @@ impl Account {
         self.standing == Standing::Usable && !barred && !taken && !self.refuses(model, now)
     }
 
+    /// Whether a request that is here already may try once more (R2): its owner still wants it, and nothing bars it.
+    pub(crate) fn repeats(&self, now: Time) -> bool {
+        let off = matches!(self.standing, Standing::Disabled | Standing::Gone);
+        !off && !Bar::holds(self.spent, now) && !Bar::holds(self.limited, now)
+    }
+
     /// Whether the next request here is the one that finds out (spent quota whose reset has passed).
     pub(crate) const fn needs_probe(&self) -> bool {
         self.spent.is_some()

@@ -22,7 +22,13 @@ impl Turn {
                 self.phase = Phase::Refreshing;
                 self.step(Effect::Refresh(account), Note::Renews)
             }
-            Remedy::Relay => self.relay(failure, env),
+            Remedy::Relay => {
+                // The account answered for itself all the same. Only a refused credential says nothing before it was renewed.
+                if failure != Failure::Unauthorized {
+                    self.blame(failure, env);
+                }
+                self.relay(failure, env)
+            }
             Remedy::GiveUp => {
                 self.end_probe(env);
                 self.done(Outcome::Unreachable, Note::HostUnreachable)
@@ -68,7 +74,6 @@ impl Turn {
     }
 
     fn next(self, failure: Failure, env: &mut Env<'_>) -> Step {
-        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
         if self.request.pin.is_some() {
             return self.relay(failure, env);
         }
@@ -76,6 +81,12 @@ impl Turn {
             // "Not supported" is more useful to the client than "come back later".
             return self.relay(failure, env);
         }
+        self.onward(env)
+    }
+
+    /// The next account, if one more may be tried.
+    pub(super) fn onward(self, env: &mut Env<'_>) -> Step {
+        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
         if self.tried.count() >= most {
             return self.all_out(env);
         }

@@ -78,8 +78,8 @@ pub struct Turn {
     phase: Phase,
     /// The session's row as last seen.
     row: Option<View>,
-    /// The erasures the plan knew of.
-    seen: Epoch,
+    /// The erasures the plan knew of: those of its first reading, also where it had to read again (B6).
+    seen: Option<Epoch>,
     tried: Tried,
     /// The account of the present attempt.
     current: Option<AccountId>,
@@ -126,7 +126,7 @@ impl Turn {
             request,
             phase: Phase::Looking,
             row: None,
-            seen: Epoch(0),
+            seen: None,
             tried: Tried::default(),
             current: None,
             probing: false,
@@ -245,7 +245,7 @@ impl Turn {
     fn looked(mut self, answer: Answer, env: &mut Env<'_>) -> Step {
         let Answer::Looked { view, epoch } = answer else { return self.look_again(env) };
         self.row = view;
-        self.seen = epoch;
+        self.seen = self.seen.or(Some(epoch));
         self.aim(env)
     }
 }
