@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use homing_core::turn::Turn;
+use homing_core::turn::{Outcome, Turn};
 use smol::net::TcpStream;
 
 use super::admit::admit;
@@ -137,5 +137,6 @@ async fn run(call: &mut Call<'_>, caller: &Caller, head: &RequestHead) -> Then {
             report::request(call, caller, head, &turn, report::End::ClientLeft, began);
             Then::Abort
         }
+        Driven::Fault => call.end(Outcome::Broken).await,
     }
 }
