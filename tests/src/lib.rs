@@ -1,5 +1,14 @@
 //! Shared harness of the black-box tests: starts the real binaries, speaks raw HTTP to them, and cleans up after itself.
+//!
+//! - [`gateway`]: the real `homing` binary as a process of its own;
+//! - [`codex`], [`sdk`]: real clients, installed from their registries into a cache;
+//! - [`raw`], [`request`], [`capture`]: requests byte for byte.
 
+pub mod cache;
 pub mod capture;
+pub mod codex;
+pub mod gateway;
+pub mod process;
 pub mod raw;
 pub mod request;
+pub mod sdk;
