@@ -40,7 +40,7 @@ def main():
     for call in json.load(sys.stdin):
         try:
             answer = (streamed if call["stream"] else plain)(client, call["arguments"])
-        except Exception as error:  # a broken stream raises the transport's own class
+        except openai.OpenAIError as error:
             answer = {"error": type(error).__name__, "http_status": getattr(error, "status_code", None)}
         print(json.dumps(answer), flush=True)
 
