@@ -31,8 +31,8 @@ impl Seeded {
             draw(&[4, 12, 20]),
             draw(&[1, 4, 12]),
             draw(&[0, 6, 16, 30]),
-            draw(&[0, 2, 6]),
-            draw(&[0, 1, 2]),
+            draw(&[0, 2, 6, 25]),
+            draw(&[0, 1, 2, 5]),
         ];
         Self { rng, weights }
     }

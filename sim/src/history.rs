@@ -217,8 +217,13 @@ impl History {
                 self.stories.insert(*turn, Story::new(*request, *affinity));
             }
             Event::Erased(scope, _) => {
-                let erased =
-                    Erased { event: at, scope: *scope, last_id: self.last_id, seq: facts.table.map_or(Seq(0), Table::seq), durable: false };
+                let erased = Erased {
+                    event: at,
+                    scope: *scope,
+                    last_id: self.last_id,
+                    seq: facts.table.map_or(Seq(0), Table::seq),
+                    durable: false,
+                };
                 self.erased.push(erased);
             }
             Event::Durable(upto) => self.erased.iter_mut().for_each(|e| e.durable |= e.seq <= *upto),
@@ -250,7 +255,10 @@ impl History {
     }
 
     fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        // Of an account that was forgotten nothing is learned.
+        let known = |account| facts.fleet.get(account).is_some();
         match *event {
+            Event::Failed(_, account, _) if !known(account) => {}
             Event::Failed(_, account, Failure::QuotaSpent { until: Some(until) }) => {
                 self.barred.insert((account, Barred::Quota), until);
             }

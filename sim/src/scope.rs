@@ -81,7 +81,9 @@ impl Scope {
         match n % PROFILES {
             0 => roomy,
             // One session, plain requests: races about one row.
-            1 => Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy },
+            1 => {
+                Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy }
+            }
             // Caps that bite.
             2 => Self { name: "tight", sessions: 3, caps: Caps { total: 5, tenant: 3 }, ..roomy },
             // Aliases and nothing else.

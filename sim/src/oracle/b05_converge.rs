@@ -54,7 +54,8 @@ fn change(before: &Row, after: &Row, op: &Op) -> Verdict {
     let moved = before.account != after.account || before.state != after.state;
     must(!moved || raised, || format!("{:?} moved without a new generation by {op:?}", before.id))?;
     if before.generation != after.generation {
-        let by_success = matches!(op, Op::Complete { fence: Some(f), account, .. } if *f == current && *account == after.account);
+        let by_success =
+            matches!(op, Op::Complete { fence: Some(f), account, .. } if *f == current && *account == after.account);
         return must(by_success && raised && after.pending.is_none() && after.state == State::Bound, || {
             format!("{:?} got generation {:?} by {op:?}", before.id, after.generation)
         });

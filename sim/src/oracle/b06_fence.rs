@@ -20,7 +20,9 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             let last = moment.history.last_id;
             must(after.id > last, || format!("row id {:?} was given out before ({last:?} was the last)", after.id))
         }
-        Event::Row { cause: Cause::Op(_, op), before: Some(before), after: Some(after) } => completion(before, after, op),
+        Event::Row { cause: Cause::Op(_, op), before: Some(before), after: Some(after) } => {
+            completion(before, after, op)
+        }
         _ => Ok(()),
     }
 }

@@ -6,11 +6,8 @@ use super::{Oracle, Verdict, must, view_of};
 use crate::event::{Cause, Event};
 use crate::world::Moment;
 
-pub(super) const ORACLE: Oracle = Oracle {
-    id: "B14",
-    says: "No request of one tenant is told of, goes by, or changes another tenant's row.",
-    see,
-};
+pub(super) const ORACLE: Oracle =
+    Oracle { id: "B14", says: "No request of one tenant is told of, goes by, or changes another tenant's row.", see };
 
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Some(turn) = event.turn() else { return Ok(()) };
