@@ -1,7 +1,7 @@
 //! After the trouble: faults off, everything mended. Every request has to end, every session to settle, every row to go.
 
 use homing_core::fleet::Standing;
-use homing_core::ids::TenantId;
+use homing_core::ids::{AccountId, TenantId};
 use homing_core::time::Millis;
 use homing_core::turn::Outcome;
 
@@ -40,6 +40,10 @@ impl World {
         let tenants: Vec<TenantId> = self.scope.iter().flat_map(|s| s.tenant_ids()).collect();
         for tenant in tenants {
             self.settles(tenant, each)?;
+        }
+        let accounts: Vec<_> = self.placed.keys().copied().collect();
+        for account in accounts {
+            self.serves(account, each)?;
         }
         self.go(Action::Tick(Millis::secs(24 * 3600)), each);
         self.go(Action::Purge, each);
@@ -84,6 +88,19 @@ impl World {
             }
         }
         Err(format!("{open} requests did not end within {STEPS_MAX} steps each"))
+    }
+
+    /// Nothing is held against an account for ever, nor is a probe that nobody makes.
+    fn serves(&mut self, account: AccountId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let id = TurnId(self.next_turn);
+        let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
+        self.go(Action::Ask(ask), each);
+        self.drain(each)?;
+        let served = self.history.story(id).and_then(|story| story.served);
+        if served == Some(account) || self.violation.is_some() {
+            return Ok(());
+        }
+        Err(format!("{account:?} was mended and time has passed, but it does not serve"))
     }
 
     /// Two requests of one session, one behind the other: both are served, by the same account, at the first attempt.
