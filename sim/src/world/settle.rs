@@ -45,6 +45,7 @@ impl World {
         for account in accounts {
             self.serves(account, each)?;
         }
+        self.takes_turns(each)?;
         self.go(Action::Tick(Millis::secs(24 * 3600)), each);
         self.go(Action::Purge, each);
         let left = self.process.as_ref().map_or(0, |p| p.table.len());
@@ -96,11 +97,33 @@ impl World {
         let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
         self.go(Action::Ask(ask), each);
         self.drain(each)?;
-        let served = self.history.story(id).and_then(|story| story.served);
-        if served == Some(account) || self.violation.is_some() {
+        if self.violation.is_some() {
             return Ok(());
         }
-        Err(format!("{account:?} was mended and time has passed, but it does not serve"))
+        if self.history.story(id).and_then(|story| story.served) != Some(account) {
+            return Err(format!("{account:?} was mended and time has passed, but it does not serve"));
+        }
+        let known = self.process.as_ref().and_then(|p| p.fleet.get(account));
+        match known.filter(|a| a.spent.is_some() || a.limited.is_some() || a.cooling.is_some()) {
+            Some(held) => Err(format!("a success did not lift what was held against {held:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Requests without identity take turns over the accounts that serve.
+    fn takes_turns(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let first = TurnId(self.next_turn);
+        for _ in 0..self.placed.len() {
+            let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
+            self.go(Action::Ask(ask), each);
+            self.drain(each)?;
+        }
+        let served: std::collections::BTreeSet<_> =
+            self.history.stories.range(first..).filter_map(|(_, story)| story.served).collect();
+        if served.len() == self.placed.len() || self.violation.is_some() {
+            return Ok(());
+        }
+        Err(format!("requests without identity went only to {served:?}"))
     }
 
     /// Two requests of one session, one behind the other: both are served, by the same account, at the first attempt.
