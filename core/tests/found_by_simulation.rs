@@ -290,3 +290,16 @@ fn b11_a_late_failure_does_not_make_a_removed_account_a_refused_one() {
         assert_eq!(b.fleet.get(A).map(|a| a.standing), Some(off));
     }
 }
+
+#[test]
+fn r2_no_account_needs_a_login_before_its_credential_was_renewed() {
+    let mut b = Bench::new();
+    b.bound(&header(), A);
+    let looks = b.start(request(header()));
+    let dial = b.stored(looks);
+    let waits = b.go(dial, Reply::Failed(Failure::Server { retry_after: None }));
+    let repeat = b.go(waits, Reply::Waited);
+    assert_eq!(dials(&repeat), Some(A));
+    b.go(repeat, Reply::Failed(Failure::Unauthorized));
+    assert_eq!(b.fleet.get(A).map(|a| a.standing), Some(Standing::Usable));
+}

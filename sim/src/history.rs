@@ -1,9 +1,9 @@
 //! What is known of each request so far, from observations alone. Every oracle reads this one record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use homing_core::failure::Failure;
-use homing_core::fleet::Fleet;
+use homing_core::fleet::{Bar, Fleet};
 use homing_core::ids::{AccountId, RowId, Seq};
 use homing_core::key::Keys;
 use homing_core::row::{Row, Scope as Erasure, View};
@@ -173,7 +173,9 @@ pub struct History {
     /// The highest row id given out that a crash did not take back.
     pub last_id: RowId,
     /// What the upstream said of accounts that will not serve for a while.
-    pub barred: BTreeMap<(AccountId, Barred), Time>,
+    pub barred: BTreeMap<(AccountId, Barred), Bar>,
+    /// Accounts whose credential somebody tried to renew since their standing was set.
+    pub renewed: BTreeSet<AccountId>,
 }
 
 impl Default for History {
@@ -185,6 +187,7 @@ impl Default for History {
             rows: BTreeMap::new(),
             last_id: RowId(0),
             barred: BTreeMap::new(),
+            renewed: BTreeSet::new(),
         }
     }
 }
@@ -217,14 +220,24 @@ impl History {
                 self.stories.insert(*turn, Story::new(*request, *affinity));
             }
             Event::Erased(scope, _) => {
-                let erased =
-                    Erased { event: at, scope: *scope, last_id: self.last_id, seq: facts.table.map_or(Seq(0), Table::seq), durable: false };
+                let erased = Erased {
+                    event: at,
+                    scope: *scope,
+                    last_id: self.last_id,
+                    seq: facts.table.map_or(Seq(0), Table::seq),
+                    durable: false,
+                };
                 self.erased.push(erased);
             }
             Event::Durable(upto) => self.erased.iter_mut().for_each(|e| e.durable |= e.seq <= *upto),
             Event::Row { before, after, .. } => self.absorb_row(before.as_ref(), after.as_ref()),
             Event::Crashed(_) => self.absorb_crash(facts),
-            Event::Stands(account, None) => self.barred.retain(|(a, _), _| a != account),
+            Event::Stands(account, standing) => {
+                self.renewed.remove(account);
+                if standing.is_none() {
+                    self.barred.retain(|(a, _), _| a != account);
+                }
+            }
             _ => self.absorb_turn(event, at, facts),
         }
     }
@@ -247,17 +260,30 @@ impl History {
         self.erased.retain(|e| e.durable);
         self.last_id = facts.durable_id;
         self.barred.clear();
+        self.renewed.clear();
     }
 
     fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        // Of an account that was forgotten nothing is learned.
+        let known = |account| facts.fleet.get(account).is_some();
         match *event {
+            Event::Failed(_, account, _) if !known(account) => {}
             Event::Failed(_, account, Failure::QuotaSpent { until: Some(until) }) => {
-                self.barred.insert((account, Barred::Quota), until);
+                self.barred.insert((account, Barred::Quota), Bar { since: facts.now, until });
             }
             Event::Failed(_, account, Failure::RateLimited { retry_after }) => {
-                self.barred.insert((account, Barred::Rate), facts.now.plus(retry_after));
+                let until = facts.now.plus(retry_after);
+                let longest = self.barred.get(&(account, Barred::Rate)).map_or(until, |bar| bar.until.max(until));
+                self.barred.insert((account, Barred::Rate), Bar { since: facts.now, until: longest });
             }
-            Event::Served(_, account) => self.barred.retain(|(a, _), _| *a != account),
+            // A success says nothing about what was said after its attempt began.
+            Event::Served(turn, account) => {
+                let began = self.stories.get(&turn).and_then(|s| s.attempts.last()).map(|a| a.at);
+                self.barred.retain(|(a, _), bar| *a != account || began.is_some_and(|at| at < bar.since));
+            }
+            Event::Renews(_, account) | Event::Renewed(_, account, _) => {
+                self.renewed.insert(account);
+            }
             _ => {}
         }
         if let Some(story) = event.turn().and_then(|turn| self.stories.get_mut(&turn)) {

@@ -81,9 +81,18 @@ impl Scope {
         match n % PROFILES {
             0 => roomy,
             // One session, plain requests: races about one row.
-            1 => Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy },
+            1 => {
+                Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy }
+            }
             // Caps that bite.
-            2 => Self { name: "tight", sessions: 3, caps: Caps { total: 5, tenant: 3 }, ..roomy },
+            // Their lives are long enough for several renewals to be coalesced.
+            2 => Self {
+                name: "tight",
+                sessions: 3,
+                caps: Caps { total: 5, tenant: 3 },
+                settings: Settings { ttl: Millis::secs(110), ..roomy.settings },
+                ..roomy
+            },
             // Aliases and nothing else.
             3 => Self { name: "aliases", tenants: 1, odd_requests: false, ..roomy },
             // Few attempts, little time.

@@ -18,7 +18,11 @@ fn every_planted_bug_is_caught_by_its_oracle_and_shrinks() {
         let caught = caught.into_iter().find(|r| r.violation.as_ref().is_some_and(|v| v.oracle == oracle));
         let caught = caught.unwrap_or_else(|| panic!("{plant:?} was not caught by {oracle}"));
         let small = shrink(&plan, &caught.choices).unwrap();
-        assert_eq!(small.report.violation.as_ref().map(|v| v.oracle), Some(oracle), "{plant:?} shrank to another fault");
+        assert_eq!(
+            small.report.violation.as_ref().map(|v| v.oracle),
+            Some(oracle),
+            "{plant:?} shrank to another fault"
+        );
         assert!(small.report.choices.len() <= 30, "{plant:?}: {} choices", small.report.choices.len());
         assert!(small.report.choices.len() <= caught.choices.len());
     }

@@ -12,7 +12,7 @@ fn traced() -> Plan {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
+        cases: 1_000,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/runs.proptest-regressions"))),
         ..ProptestConfig::default()
     })]

@@ -28,7 +28,7 @@ impl World {
                 (id, open.ask, &open.turn, open.effect, open.late, open.left).hash(to);
             }
         }
-        (self.history.last_id, &self.history.barred).hash(to);
+        (self.history.last_id, &self.history.barred, &self.history.renewed).hash(to);
         for erased in &self.history.erased {
             (erased.scope, erased.last_id, erased.seq, erased.durable).hash(to);
         }
