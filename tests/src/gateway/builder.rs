@@ -109,5 +109,9 @@ impl Builder {
 }
 
 fn write(path: &Path, text: &str) {
-    must(std::fs::write(path, text), "cannot write the configuration");
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    must(file.and_then(|mut file| file.write_all(text.as_bytes())), "cannot write the configuration");
 }
