@@ -25,7 +25,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::raw::RawClient;
+use crate::ask::Ask;
+use crate::raw::{RawClient, RawResponse};
 
 pub use builder::Builder;
 
@@ -204,6 +205,28 @@ impl Gateway {
     pub fn accounts_since(&self, from: u64) -> Vec<String> {
         let seen = self.upstream.log_since(from).into_iter();
         seen.filter(|s| s.path.contains("/responses")).filter_map(|s| s.account).collect()
+    }
+
+    /// Sends a request and reads its answer; with it the accounts that the upstream saw model calls on meanwhile, in order.
+    pub fn ask(&self, ask: &Ask) -> (RawResponse, Vec<String>) {
+        let from = self.upstream.seen();
+        let answer = must(ask.send(self.addr), "the gateway gave no answer");
+        (answer, self.accounts_since(from))
+    }
+
+    /// Sends a request that must be served at the first attempt; the account that served it.
+    pub fn served(&self, ask: &Ask) -> String {
+        let (answer, mut accounts) = self.ask(ask);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        assert_eq!(accounts.len(), 1, "one attempt: {accounts:?}");
+        accounts.remove(0)
+    }
+
+    /// How `homing accounts list` says the account of that name stands.
+    pub fn account_state(&self, name: &str) -> String {
+        let accounts = self.cli_json(&["accounts", "list", "--json"]);
+        let of_name = |account: &&Value| account["label"].as_str().is_some_and(|label| label.contains(name));
+        accounts.iter().find(of_name).and_then(|a| a["state"].as_str()).unwrap_or("not loaded").to_owned()
     }
 
     fn key_of(&self, args: &[&str]) -> String {
