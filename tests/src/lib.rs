@@ -1,5 +1,7 @@
 //! Shared harness of the black-box tests: starts the real binaries, speaks raw HTTP to them, and cleans up after itself.
 
+pub mod ask;
 pub mod capture;
+pub mod gateway;
 pub mod raw;
 pub mod request;
