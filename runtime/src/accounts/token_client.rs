@@ -192,12 +192,7 @@ b"}"#,
 
     #[test]
     fn what_the_server_says_is_cut_to_a_plain_word() {
-        let Redeemed::Refused(why) = answered(
-            401,
-            br#"{"error":"bad
-[31m word"}"#,
-            0,
-        ) else {
+        let Redeemed::Refused(why) = answered(401, br#"{"error":"bad\r\n\u001b[31m word"}"#, 0) else {
             panic!("this is a refusal")
         };
         assert_eq!(why, "status 401, bad31m word");

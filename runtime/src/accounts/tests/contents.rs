@@ -25,7 +25,7 @@ fn stated(account: &str, user: Option<&str>) -> Identity {
 fn the_identity_comes_from_the_first_place_that_states_it() {
     let full = claims(Some("A"), Some("u"), Some("s"));
     let cases = [
-        (full.clone(), claims(Some("B"), Some("v"), None), Some("C"), stated("A", Some("u"))),
+        (full, claims(Some("B"), Some("v"), None), Some("C"), stated("A", Some("u"))),
         ("opaque".into(), claims(Some("B"), Some("v"), None), Some("C"), stated("B", Some("v"))),
         (claims(None, None, None), claims(Some("B"), Some("v"), None), Some("C"), stated("B", Some("v"))),
         ("opaque".into(), claims(None, None, Some("s")), Some("C"), stated("C", Some("s"))),

@@ -204,8 +204,8 @@ fn field_e5_a_silent_server_is_not_waited_for() {
 fn field_e5_a_caller_that_leaves_breaks_off_no_redemption() {
     let (go, held) = grant("A", 2).held();
     let (server, place, a) = set_up([held]);
-    let (roster, identity) = (place.roster.clone(), a.clone());
-    let call = os::spawn(async move { roster.refresh(&identity, RefreshReason::Expiring).await.map(drop) });
+    let roster = place.roster.clone();
+    let call = os::spawn(async move { roster.refresh(&a, RefreshReason::Expiring).await.map(drop) });
     server.until_seen(1);
     os::block_on(call.cancel());
     go.send(()).unwrap();
@@ -290,7 +290,7 @@ fn the_token_before_our_own_refresh_names_its_caller_for_ten_minutes() {
     let caller = |token: &str, now: u64| place.roster.caller_at(token, now);
     assert_eq!(caller(&old, before + 600_000 - 1), Some(a.clone()));
     assert_eq!(caller(&old, after + 600_000), None);
-    assert_eq!(caller(&new, after + 600_000), Some(a.clone()));
+    assert_eq!(caller(&new, after + 600_000), Some(a));
     // The whole token, and its claims count for nothing.
     assert_eq!(caller(&new[..new.len() - 1], after), None);
     assert_eq!(caller(&token("A", "u", after + 3_600_000, 99), after), None);
