@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use homing_core::failure::Failure;
 use homing_core::fleet::Fleet;
 use homing_core::ids::{AccountId, RowId, Seq};
+use homing_core::key::Keys;
 use homing_core::row::{Row, Scope as Erasure, View};
 use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
@@ -100,6 +101,8 @@ pub struct Story {
     pub written: bool,
     /// The row its success was written to, and when that ended then.
     pub life: Option<(RowId, Time)>,
+    /// The keys of the request that row had then.
+    pub held: Keys,
     /// What its success did, as it was told.
     pub wrote: Option<(Completion, Seq)>,
     /// Whether its end was durable in time.
@@ -264,7 +267,7 @@ impl History {
 }
 
 impl Story {
-    const fn new(request: Request, affinity: bool) -> Self {
+    fn new(request: Request, affinity: bool) -> Self {
         Self {
             request,
             affinity,
@@ -280,6 +283,7 @@ impl Story {
             served: None,
             written: false,
             life: None,
+            held: Keys::default(),
             wrote: None,
             released: None,
             ended: None,
@@ -297,6 +301,10 @@ impl Story {
                     self.written = true;
                     let row = facts.table.and_then(|t| t.session(self.request.tenant, &self.request.keys, facts.wall));
                     self.life = row.map(|row| (row.id, row.expires));
+                    self.held = Keys::default();
+                    for key in self.request.keys.iter().filter(|k| row.is_some_and(|row| row.keys.has(&k.digest))) {
+                        self.held.add(key);
+                    }
                 }
             }
             Event::Told { op, answer, .. } => {

@@ -53,7 +53,7 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
     let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else { return Ok(()) };
     let (twin, _) = moment.disk.restore(moment.scope.caps);
     let slack = moment.scope.settings.ttl.0 / 16;
-    for key in keys.iter().filter(|k| row.keys.has(&k.digest)) {
+    for key in story.held.iter() {
         let mut alone = Keys::default();
         alone.add(key);
         let found = found(&twin, row, &alone, moment);
