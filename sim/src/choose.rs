@@ -13,7 +13,8 @@ pub trait Chooser {
 #[derive(Clone, Debug)]
 pub struct Seeded {
     rng: Rng,
-    weights: [u64; 7],
+    /// `None`: every enabled action is as likely as any other.
+    weights: Option<[u64; 7]>,
 }
 
 const CLASSES: [Class; 7] =
@@ -25,23 +26,25 @@ impl Seeded {
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut draw = |from: &[u64]| from.get(rng.below(from.len() as u64) as usize).copied().unwrap_or(1);
+        let even = draw(&[0, 0, 0, 1]) == 1;
         let weights = [
             draw(&[30, 50]),
             draw(&[8, 20, 40]),
             draw(&[4, 12, 20]),
             draw(&[1, 4, 12]),
             draw(&[0, 6, 16, 30]),
-            draw(&[0, 2, 6]),
-            draw(&[0, 1, 2]),
+            draw(&[0, 2, 6, 25]),
+            draw(&[0, 1, 2, 5]),
         ];
-        Self { rng, weights }
+        Self { rng, weights: (!even).then_some(weights) }
     }
 }
 
 impl Chooser for Seeded {
     fn pick(&mut self, enabled: &[Action]) -> Option<usize> {
         let of = |class: Class| enabled.iter().filter(move |a| a.class() == class).count() as u64;
-        let weights = CLASSES.iter().zip(self.weights).map(|(class, w)| (*class, w * of(*class).min(1)));
+        let weights = self.weights.unwrap_or_default();
+        let weights = CLASSES.iter().zip(weights).map(|(class, w)| (*class, w * of(*class).min(1)));
         let total: u64 = weights.clone().map(|(_, w)| w).sum();
         if total == 0 {
             return usize::try_from(self.rng.below(enabled.len() as u64)).ok();

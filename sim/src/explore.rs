@@ -42,8 +42,7 @@ pub fn explore(scope: &Scope, plant: Option<Plant>, most: usize) -> Explored {
             let mut path = path.clone();
             path.push(u16::try_from(at).unwrap_or(u16::MAX));
             if next.violation().is_some() {
-                let plan =
-                    Plan { scope: Some(scope.clone()), plant, settle: false, trace: true, steps: path.len() };
+                let plan = Plan { scope: Some(scope.clone()), plant, settle: false, trace: true, steps: path.len() };
                 found.failed = Some(run(&plan, &mut Listed::new(&path)));
                 return found;
             }

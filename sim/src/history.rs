@@ -1,10 +1,11 @@
 //! What is known of each request so far, from observations alone. Every oracle reads this one record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use homing_core::failure::Failure;
-use homing_core::fleet::Fleet;
+use homing_core::fleet::{Bar, Fleet};
 use homing_core::ids::{AccountId, RowId, Seq};
+use homing_core::key::Keys;
 use homing_core::row::{Row, Scope as Erasure, View};
 use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
@@ -100,6 +101,8 @@ pub struct Story {
     pub written: bool,
     /// The row its success was written to, and when that ended then.
     pub life: Option<(RowId, Time)>,
+    /// The keys of the request that row had then.
+    pub held: Keys,
     /// What its success did, as it was told.
     pub wrote: Option<(Completion, Seq)>,
     /// Whether its end was durable in time.
@@ -170,7 +173,9 @@ pub struct History {
     /// The highest row id given out that a crash did not take back.
     pub last_id: RowId,
     /// What the upstream said of accounts that will not serve for a while.
-    pub barred: BTreeMap<(AccountId, Barred), Time>,
+    pub barred: BTreeMap<(AccountId, Barred), Bar>,
+    /// Accounts whose credential somebody tried to renew since their standing was set.
+    pub renewed: BTreeSet<AccountId>,
 }
 
 impl Default for History {
@@ -182,6 +187,7 @@ impl Default for History {
             rows: BTreeMap::new(),
             last_id: RowId(0),
             barred: BTreeMap::new(),
+            renewed: BTreeSet::new(),
         }
     }
 }
@@ -214,14 +220,24 @@ impl History {
                 self.stories.insert(*turn, Story::new(*request, *affinity));
             }
             Event::Erased(scope, _) => {
-                let erased =
-                    Erased { event: at, scope: *scope, last_id: self.last_id, seq: facts.table.map_or(Seq(0), Table::seq), durable: false };
+                let erased = Erased {
+                    event: at,
+                    scope: *scope,
+                    last_id: self.last_id,
+                    seq: facts.table.map_or(Seq(0), Table::seq),
+                    durable: false,
+                };
                 self.erased.push(erased);
             }
             Event::Durable(upto) => self.erased.iter_mut().for_each(|e| e.durable |= e.seq <= *upto),
             Event::Row { before, after, .. } => self.absorb_row(before.as_ref(), after.as_ref()),
             Event::Crashed(_) => self.absorb_crash(facts),
-            Event::Stands(account, None) => self.barred.retain(|(a, _), _| a != account),
+            Event::Stands(account, standing) => {
+                self.renewed.remove(account);
+                if standing.is_none() {
+                    self.barred.retain(|(a, _), _| a != account);
+                }
+            }
             _ => self.absorb_turn(event, at, facts),
         }
     }
@@ -244,17 +260,30 @@ impl History {
         self.erased.retain(|e| e.durable);
         self.last_id = facts.durable_id;
         self.barred.clear();
+        self.renewed.clear();
     }
 
     fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        // Of an account that was forgotten nothing is learned.
+        let known = |account| facts.fleet.get(account).is_some();
         match *event {
+            Event::Failed(_, account, _) if !known(account) => {}
             Event::Failed(_, account, Failure::QuotaSpent { until: Some(until) }) => {
-                self.barred.insert((account, Barred::Quota), until);
+                self.barred.insert((account, Barred::Quota), Bar { since: facts.now, until });
             }
             Event::Failed(_, account, Failure::RateLimited { retry_after }) => {
-                self.barred.insert((account, Barred::Rate), facts.now.plus(retry_after));
+                let until = facts.now.plus(retry_after);
+                let longest = self.barred.get(&(account, Barred::Rate)).map_or(until, |bar| bar.until.max(until));
+                self.barred.insert((account, Barred::Rate), Bar { since: facts.now, until: longest });
             }
-            Event::Served(_, account) => self.barred.retain(|(a, _), _| *a != account),
+            // A success says nothing about what was said after its attempt began.
+            Event::Served(turn, account) => {
+                let began = self.stories.get(&turn).and_then(|s| s.attempts.last()).map(|a| a.at);
+                self.barred.retain(|(a, _), bar| *a != account || began.is_some_and(|at| at < bar.since));
+            }
+            Event::Renews(_, account) | Event::Renewed(_, account, _) => {
+                self.renewed.insert(account);
+            }
             _ => {}
         }
         if let Some(story) = event.turn().and_then(|turn| self.stories.get_mut(&turn)) {
@@ -264,7 +293,7 @@ impl History {
 }
 
 impl Story {
-    const fn new(request: Request, affinity: bool) -> Self {
+    fn new(request: Request, affinity: bool) -> Self {
         Self {
             request,
             affinity,
@@ -280,6 +309,7 @@ impl Story {
             served: None,
             written: false,
             life: None,
+            held: Keys::default(),
             wrote: None,
             released: None,
             ended: None,
@@ -297,6 +327,10 @@ impl Story {
                     self.written = true;
                     let row = facts.table.and_then(|t| t.session(self.request.tenant, &self.request.keys, facts.wall));
                     self.life = row.map(|row| (row.id, row.expires));
+                    self.held = Keys::default();
+                    for key in self.request.keys.iter().filter(|k| row.is_some_and(|row| row.keys.has(&k.digest))) {
+                        self.held.add(key);
+                    }
                 }
             }
             Event::Told { op, answer, .. } => {

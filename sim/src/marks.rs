@@ -138,7 +138,8 @@ impl Marks {
                 match (row, first) {
                     (Some(row), Some(first)) if !row.keys.has(&first.digest) => self.hit("alias-join"),
                     (None, Some(_)) => {
-                        let leads = |r: &homing_core::row::Row| story.request.keys.iter().any(|k| r.keys.has(&k.digest));
+                        let leads =
+                            |r: &homing_core::row::Row| story.request.keys.iter().any(|k| r.keys.has(&k.digest));
                         let mut rows = moment.table.into_iter().flat_map(|t| t.rows());
                         if rows.any(|r| r.live(moment.store_now) && leads(r)) {
                             self.hit("alias-refused");

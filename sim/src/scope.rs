@@ -4,6 +4,7 @@ use homing_core::ids::{AccountId, TenantId};
 use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
 
+use crate::action::{FAULTS, Fault};
 use crate::ask::Form;
 
 /// One kind of world.
@@ -23,6 +24,10 @@ pub struct Scope {
     pub odd_requests: bool,
     /// Most requests open at once.
     pub open: usize,
+    /// How attempts may fail.
+    pub fails: &'static [Fault],
+    /// Whether operators do things.
+    pub operators: bool,
     /// Bounds of the table.
     pub caps: Caps,
     /// What the operator set.
@@ -60,6 +65,8 @@ impl Scope {
             forms: ALL_FORMS,
             odd_requests: true,
             open: 5,
+            fails: &FAULTS,
+            operators: true,
             caps: Caps { total: 1_000, tenant: 500 },
             settings: Settings {
                 ttl: Millis::secs(60),
@@ -74,9 +81,18 @@ impl Scope {
         match n % PROFILES {
             0 => roomy,
             // One session, plain requests: races about one row.
-            1 => Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy },
+            1 => {
+                Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy }
+            }
             // Caps that bite.
-            2 => Self { name: "tight", sessions: 3, caps: Caps { total: 5, tenant: 3 }, ..roomy },
+            // Their lives are long enough for several renewals to be coalesced.
+            2 => Self {
+                name: "tight",
+                sessions: 3,
+                caps: Caps { total: 5, tenant: 3 },
+                settings: Settings { ttl: Millis::secs(110), ..roomy.settings },
+                ..roomy
+            },
             // Aliases and nothing else.
             3 => Self { name: "aliases", tenants: 1, odd_requests: false, ..roomy },
             // Few attempts, little time.
@@ -88,24 +104,27 @@ impl Scope {
         }
     }
 
-    /// The scope of the exhaustive search that is small enough for every commit.
+    /// The scope of the exhaustive search that is small enough for every commit: two requests of one session, two accounts, one
+    /// failure, lost reply, hang-up or crash.
     #[must_use]
     pub fn tiny() -> Self {
         Self {
             name: "tiny",
             accounts: 2,
             open: 2,
+            fails: &[Fault::Server, Fault::Quota],
+            operators: false,
             faults: 1,
             asks: 2,
-            ticks: 1,
+            ticks: 0,
             ..Self::profile(1)
         }
     }
 
-    /// A larger exhaustive scope: two tenants' worth of aliases, three requests, two faults.
+    /// A larger one: two faults, one step of the clock, operators.
     #[must_use]
     pub fn small() -> Self {
-        Self { name: "small", faults: 2, asks: 3, open: 3, ..Self::tiny() }
+        Self { name: "small", faults: 2, ticks: 1, operators: true, ..Self::tiny() }
     }
 
     /// The accounts of this world.

@@ -1,270 +1,287 @@
-//! The real `homing` binary as a process of its own, on files of its own.
+//! The real `homing` binary as a child process, on files of its own, in front of a scripted upstream.
 //!
 //! ```no_run
-//! use homing::scripted::{AccountSpec, Options, Upstream};
 //! use homing_tests::gateway::Gateway;
 //!
-//! let upstream = Upstream::start(Options::default()).expect("a loopback port");
-//! let mut gateway = Gateway::before(&upstream).accounts(&upstream, &["amber", "birch"]).start();
+//! let mut gateway = Gateway::with_accounts(&["amber", "birch"]).start();
 //! let key = gateway.create_user("ada");
 //! gateway.kill9();
-//! gateway.restart(); // same files, same ports
-//! # let _ = key;
+//! gateway.restart();
 //! ```
 //!
-//! It is a harness: whatever keeps the gateway from running ends the test with a panic that carries the gateway's own
-//! last words.
+//! A harness that cannot do what it is told panics with what it met: that is a failed test.
 
-mod config;
+mod binary;
+mod builder;
+mod ports;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
+use homing::scripted::Upstream;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cache;
-use crate::process::{self, Finished, Tail};
-use crate::raw::RawClient;
-use crate::request::RawRequest;
-pub use config::GatewayBuilder;
-use config::{ADMIN_KEY, Settings};
+use crate::ask::Ask;
+use crate::raw::{RawClient, RawResponse};
 
-/// How long the gateway may take to start, to stop, and to answer a command. It is no measurement: a test that runs into
-/// it has failed already.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Wait between two looks.
-const LOOK: Duration = Duration::from_millis(10);
+pub use builder::Builder;
 
-/// A gateway with its files. Dropping it kills the process, if it runs, and removes the files.
-#[derive(Debug)]
+/// The key of the management API in every gateway of the harness.
+pub const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
+
+/// Looks at something that should come true, and the pause between two of them: 60 s in all. It is no measurement: a test
+/// that runs into it has failed already.
+const LOOKS: u32 = 3000;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Bytes of the log that are shown.
+const SHOWN_LOG: usize = 64 * 1024;
+
+/// A gateway: its files, its upstream, and its process while it runs. Dropping it ends the process and removes the files.
 pub struct Gateway {
-    binary: PathBuf,
-    settings: Settings,
-    auth: PathBuf,
-    running: Option<Running>,
+    directory: TempDir,
+    upstream: Upstream,
     addr: SocketAddr,
     admin: SocketAddr,
-    /// What ended processes said.
-    said: String,
-    /// Removed last, after the process that uses it.
-    files: TempDir,
-}
-
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    stderr: Tail,
+    child: Option<Child>,
 }
 
 impl Gateway {
-    /// Where clients connect.
-    pub const fn addr(&self) -> SocketAddr {
+    /// Begins a gateway with these accounts, each loaded from an auth file of its name.
+    pub fn with_accounts(names: &[&str]) -> Builder {
+        Builder::new(names)
+    }
+
+    /// The data port. It stays the same over a restart.
+    pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Where the management API listens.
-    pub const fn admin_addr(&self) -> SocketAddr {
+    /// The port of the management API. It stays the same over a restart.
+    pub fn admin_addr(&self) -> SocketAddr {
         self.admin
     }
 
-    /// The admin key of that API.
-    pub const fn admin_key(&self) -> &'static str {
-        ADMIN_KEY
+    /// The upstream behind it.
+    pub fn upstream(&self) -> &Upstream {
+        &self.upstream
     }
 
-    /// The directory of the auth files. Tests add, change and remove them there.
-    pub fn auth_dir(&self) -> &Path {
-        &self.auth
+    /// The directory of `homing.toml`, the log, and the two below.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
-    /// The state directory: database, lock, socket.
+    /// The auth files.
+    pub fn auth_dir(&self) -> PathBuf {
+        self.directory().join("auth")
+    }
+
+    /// Database, lock, socket.
     pub fn state_dir(&self) -> PathBuf {
-        self.files.path().join("state")
+        self.directory().join("state")
     }
 
     /// The configuration file.
-    pub fn config_file(&self) -> PathBuf {
-        self.files.path().join("homing.toml")
+    pub fn config(&self) -> PathBuf {
+        self.directory().join("homing.toml")
     }
 
-    /// The process id, while it runs.
-    pub fn pid(&self) -> Option<u32> {
-        self.running.as_ref().map(|running| running.child.id())
+    /// The running process's id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().map_or_else(|| panic!("the gateway does not run"), Child::id)
     }
 
-    /// Everything that it said on standard error, restarts included; of each process the last 1 MiB.
-    pub fn stderr(&self) -> String {
-        let now = self.running.as_ref().map(|running| running.stderr.text()).unwrap_or_default();
-        format!("{}{now}", self.said)
+    /// Writes the auth file `NAME.json` of an account that the upstream knows.
+    pub fn write_auth_file(&self, name: &str) -> PathBuf {
+        let account = self.upstream.account(name).unwrap_or_else(|| panic!("the upstream has no account {name}"));
+        must(account.write_auth_file(&self.auth_dir(), &format!("{name}.json")), "cannot write an auth file")
     }
 
-    /// Ends the process as a power cut would, with SIGKILL, and waits until it is gone. Does nothing where none runs.
-    ///
-    /// # Panics
-    /// Where the process cannot be waited for.
-    pub fn kill9(&mut self) {
-        if let Some(mut running) = self.running.take() {
-            // It may have ended by itself; the wait tells.
-            let _ = running.child.kill();
-            if let Err(error) = running.child.wait() {
-                panic!("the gateway could not be waited for: {error}");
-            }
-            self.said.push_str(&running.stderr.finish());
-        }
-    }
-
-    /// Asks the process to stop, with SIGTERM, and waits until it has.
-    ///
-    /// # Panics
-    /// Where none runs, or it does not end within a minute.
-    pub fn terminate(&mut self) -> ExitStatus {
-        let Some(mut running) = self.running.take() else { panic!("no gateway runs that could be stopped") };
-        let pid = i32::try_from(running.child.id()).ok().and_then(Pid::from_raw);
-        let sent = pid.map(|pid| kill_process(pid, Signal::TERM));
-        let ended = process::wait(&mut running.child, PATIENCE);
-        if !matches!(ended, Ok(Some(_))) {
-            let _ = running.child.kill();
-            let _ = running.child.wait();
-        }
-        self.said.push_str(&running.stderr.finish());
-        match ended {
-            Ok(Some(status)) => status,
-            other => panic!("the gateway did not stop ({sent:?}, {other:?}); it said:\n{}", self.said),
-        }
-    }
-
-    /// Starts the process on the files that are there; after the first start on the ports it had then.
-    ///
-    /// # Panics
-    /// Where one runs already, or the new one does not answer its health check within a minute.
+    /// Starts the process and waits until `/healthz` answers.
     pub fn restart(&mut self) {
-        assert!(self.running.is_none(), "the gateway runs already: kill9() or terminate() first");
-        if let Err(error) = self.spawn() {
-            panic!("{} could not be started: {error}", self.binary.display());
+        self.kill9();
+        self.spawn();
+        if let Err(status) = self.until_healthy() {
+            panic!("the gateway ended with {status} instead of starting:\n{}", self.log());
         }
-        let began = Instant::now();
-        while !self.serves() {
-            let status = self.running.as_mut().map(|running| running.child.try_wait());
-            if began.elapsed() >= PATIENCE || !matches!(status, Some(Ok(None))) {
-                self.kill9();
-                panic!("the gateway did not start ({status:?}); it said:\n{}", self.said);
+    }
+
+    /// SIGKILL, as a power cut ends a process. Nothing where it does not run.
+    pub fn kill9(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            must(child.kill(), "cannot kill the gateway");
+            must(child.wait(), "cannot wait for the gateway");
+        }
+    }
+
+    /// Sends SIGTERM without waiting for the end.
+    pub fn send_term(&self) {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let pid = pid.unwrap_or_else(|| panic!("no process id"));
+        must(kill_process(pid, Signal::TERM), "cannot signal the gateway");
+    }
+
+    /// Waits for the process to end by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        let mut child = self.child.take().unwrap_or_else(|| panic!("the gateway does not run"));
+        for _ in 0..LOOKS {
+            if let Some(status) = must(child.try_wait(), "cannot wait for the gateway") {
+                return status;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(PAUSE);
         }
-        self.settings.listen_on(self.addr, self.admin);
+        self.child = Some(child);
+        panic!("the gateway did not end");
     }
 
-    /// Sets a key of the configuration for the next start, e.g. `("affinity.ttl", "60s")`.
-    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
-        self.settings.set(key, value.into());
+    /// SIGTERM, then its end.
+    pub fn terminate(&mut self) -> ExitStatus {
+        self.send_term();
+        self.wait()
     }
 
-    /// Runs `homing ARGS...` with this gateway's configuration.
-    ///
-    /// # Panics
-    /// Where it cannot be started or does not end within a minute. Its exit status is the caller's business.
-    pub fn run_cli(&self, args: &[&str]) -> Finished {
-        self.run_cli_with(args, "")
-    }
-
-    /// The same, with `input` on its standard input.
-    ///
-    /// # Panics
-    /// As for [`Gateway::run_cli`].
-    pub fn run_cli_with(&self, args: &[&str], input: &str) -> Finished {
-        let ended = process::run(self.homing().args(args), input, PATIENCE);
-        ended.unwrap_or_else(|error| panic!("homing {args:?}: {error}"))
-    }
-
-    /// Runs a command with `--json`, and returns the objects it printed, one a line.
-    ///
-    /// # Panics
-    /// Where it fails or prints something else.
-    pub fn json_lines(&self, args: &[&str]) -> Vec<Value> {
-        let ended = self.run_cli(&[args, &["--json"]].concat()).expect_ok("homing");
-        let parsed = ended.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>();
-        parsed.unwrap_or_else(|error| panic!("homing {args:?} printed no JSON ({error}): {}", ended.stdout))
-    }
-
-    /// Makes a user and returns its API key.
-    ///
-    /// # Panics
-    /// Where that fails.
-    pub fn create_user(&self, name: &str) -> String {
-        self.key_of(&["users", "create", name])
-    }
-
-    /// Gives a user a new API key and returns it.
-    ///
-    /// # Panics
-    /// Where that fails.
-    pub fn reset_key(&self, name: &str) -> String {
-        self.key_of(&["users", "reset", name])
-    }
-
-    fn key_of(&self, args: &[&str]) -> String {
-        let answer = self.json_lines(args);
-        let key = answer.first().and_then(|user| user["key"].as_str());
-        key.unwrap_or_else(|| panic!("homing {args:?} showed no key")).to_owned()
-    }
-
-    fn spawn(&mut self) -> std::io::Result<()> {
-        self.settings.write(&self.config_file())?;
-        let mut command = self.homing();
-        command.arg("serve").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        let stderr = Tail::of(child.stderr.take());
-        self.running = Some(Running { child, stderr });
-        Ok(())
-    }
-
-    /// Whether the process that runs has written down where it listens, and answers there.
-    fn serves(&mut self) -> bool {
-        let text = std::fs::read_to_string(self.state_dir().join("listening.json")).unwrap_or_default();
-        let listening: Value = serde_json::from_str(&text).unwrap_or_default();
-        let address = |name: &str| listening[name].as_str().and_then(|text| text.parse().ok());
-        // A process that was killed leaves its own addresses behind.
-        let current = listening["pid"].as_u64() == self.pid().map(u64::from);
-        let (true, Some(addr), Some(admin)) = (current, address("listen"), address("admin")) else { return false };
-        (self.addr, self.admin) = (addr, admin);
-        let asked = RawClient::connect(addr).and_then(|mut c| c.exchange(&RawRequest::get("/healthz").bytes()));
-        asked.is_ok_and(|answer| answer.status() == 200)
-    }
-
-    /// The binary with this gateway's configuration and nothing of the caller's.
-    fn homing(&self) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.arg("--config").arg(self.config_file()).current_dir(self.files.path());
+    /// The program with this gateway's configuration and nothing of the environment's.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(binary::path());
+        command.arg("--config").arg(self.config()).current_dir(self.directory()).stdin(Stdio::null());
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HOMING_")) {
             command.env_remove(name);
         }
         command
     }
+
+    /// Runs a command of the command line to its end.
+    pub fn cli(&self, args: &[&str]) -> Output {
+        must(self.command().args(args).output(), "cannot run the command line")
+    }
+
+    /// Runs a command that must succeed; what it printed, each line as JSON.
+    pub fn cli_json(&self, args: &[&str]) -> Vec<Value> {
+        let output = self.cli(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "homing {} failed with {}: {said}", args.join(" "), output.status);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().map(|line| must(serde_json::from_str(line), "the command line printed no JSON")).collect()
+    }
+
+    /// Makes a user and returns the API key.
+    pub fn create_user(&self, name: &str) -> String {
+        self.key_of(&["users", "create", name, "--json"])
+    }
+
+    /// Gives a user a new API key and returns it.
+    pub fn reset_key(&self, name: &str) -> String {
+        self.key_of(&["users", "reset", name, "--json"])
+    }
+
+    /// The bindings that `homing bindings list` shows.
+    pub fn bindings(&self) -> Vec<Value> {
+        self.cli_json(&["bindings", "list", "--json"])
+    }
+
+    /// The end of what the process wrote to its standard error, over all its starts.
+    pub fn log(&self) -> String {
+        let bytes = std::fs::read(self.log_path()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SHOWN_LOG)..]).into_owned()
+    }
+
+    /// Waits until `ready`, at most 60 s; whether it came true.
+    pub fn eventually(&self, mut ready: impl FnMut(&Self) -> bool) -> bool {
+        for _ in 0..LOOKS {
+            if ready(self) {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        false
+    }
+
+    /// The accounts of the model calls that the upstream saw from log entry `from` on, in order.
+    pub fn accounts_since(&self, from: u64) -> Vec<String> {
+        let seen = self.upstream.log_since(from).into_iter();
+        seen.filter(|s| s.path.contains("/responses")).filter_map(|s| s.account).collect()
+    }
+
+    /// Sends a request and reads its answer; with it the accounts that the upstream saw model calls on meanwhile, in order.
+    pub fn ask(&self, ask: &Ask) -> (RawResponse, Vec<String>) {
+        let from = self.upstream.seen();
+        let answer = must(ask.send(self.addr), "the gateway gave no answer");
+        (answer, self.accounts_since(from))
+    }
+
+    /// Sends a request that must be served at the first attempt; the account that served it.
+    pub fn served(&self, ask: &Ask) -> String {
+        let (answer, mut accounts) = self.ask(ask);
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+        assert_eq!(accounts.len(), 1, "one attempt: {accounts:?}");
+        accounts.remove(0)
+    }
+
+    /// How `homing accounts list` says the account of that name stands.
+    pub fn account_state(&self, name: &str) -> String {
+        let accounts = self.cli_json(&["accounts", "list", "--json"]);
+        let of_name = |account: &&Value| account["label"].as_str().is_some_and(|label| label.contains(name));
+        accounts.iter().find(of_name).and_then(|a| a["state"].as_str()).unwrap_or("not loaded").to_owned()
+    }
+
+    fn key_of(&self, args: &[&str]) -> String {
+        let answer = self.cli_json(args);
+        let key = answer.first().and_then(|a| a["key"].as_str());
+        key.unwrap_or_else(|| panic!("homing {} gave no key", args.join(" "))).to_owned()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.directory().join("gateway.log")
+    }
+
+    /// Starts the process without waiting for anything.
+    pub(crate) fn spawn(&mut self) {
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log_path());
+        let mut command = self.command();
+        command.arg("serve").stdout(Stdio::null()).stderr(must(log, "cannot write the log"));
+        self.child = Some(must(command.spawn(), "cannot start the gateway"));
+    }
+
+    /// Waits for `/healthz`; the exit status, where the process ended instead.
+    pub(crate) fn until_healthy(&mut self) -> Result<(), ExitStatus> {
+        for _ in 0..LOOKS {
+            let ended = self.child.as_mut().map(|child| must(child.try_wait(), "cannot wait for the gateway"));
+            if let Some(Some(status)) = ended {
+                self.child = None;
+                return Err(status);
+            }
+            if self.is_healthy() {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        panic!("the gateway does not answer /healthz:\n{}", self.log());
+    }
+
+    fn is_healthy(&self) -> bool {
+        let Ok(mut client) = RawClient::connect(self.addr) else { return false };
+        let request = b"GET /healthz HTTP/1.1\r\nhost: homing\r\nconnection: close\r\n\r\n";
+        client.exchange(request).is_ok_and(|answer| answer.status() == 200)
+    }
 }
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        if let Some(running) = &mut self.running {
-            let _ = running.child.kill();
-            let _ = running.child.wait();
-        }
+        self.kill9();
         if std::thread::panicking() {
-            eprintln!("--- the gateway said\n{}", self.stderr());
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().collect();
+            eprintln!("the gateway's last words:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
         }
     }
 }
 
-/// The `homing` binary of this build.
-///
-/// # Panics
-/// Where it was not built.
-pub fn binary() -> PathBuf {
-    let directory = cache::build_directory().unwrap_or_else(|e| panic!("this test does not know its own place: {e}"));
-    let binary = directory.join(format!("homing{}", std::env::consts::EXE_SUFFIX));
-    assert!(binary.is_file(), "{} is not there: build it with `cargo build -p homing`", binary.display());
-    binary
+/// The value, or a panic that says what could not be done.
+pub(crate) fn must<T, E: std::fmt::Display>(result: Result<T, E>, what: &str) -> T {
+    result.unwrap_or_else(|error| panic!("{what}: {error}"))
 }

@@ -70,10 +70,7 @@ pub fn run(command: &mut Command, input: &str, limit: Duration) -> io::Result<Fi
 }
 
 /// Waits for the end of a child, at most `limit`; `None` where it goes on.
-///
-/// # Errors
-/// Those of waiting.
-pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {
         match child.try_wait()? {
@@ -95,14 +92,14 @@ fn end_group(child: &Child) {
 
 /// The end of what a stream says, gathered by a thread so that its writer never waits.
 #[derive(Debug)]
-pub struct Tail {
+struct Tail {
     kept: Arc<Mutex<VecDeque<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Tail {
     /// Starts reading. `None`, a stream that was not piped, says nothing.
-    pub fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let reader = stream.map(|mut stream| {
             let kept = Arc::clone(&kept);
@@ -119,19 +116,12 @@ impl Tail {
         Self { kept, reader }
     }
 
-    /// What was said so far.
-    pub fn text(&self) -> String {
+    /// What was said in all; blocks until the stream ends.
+    fn finish(self) -> String {
+        // A reader that panicked has kept what it had.
+        let _ = self.reader.map(JoinHandle::join);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(kept.make_contiguous()).into_owned()
-    }
-
-    /// What was said in all; blocks until the stream ends.
-    pub fn finish(mut self) -> String {
-        if let Some(reader) = self.reader.take() {
-            // A reader that panicked has kept what it had.
-            let _ = reader.join();
-        }
-        self.text()
     }
 }
 

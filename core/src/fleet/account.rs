@@ -138,8 +138,10 @@ impl Account {
                 let longest = self.limited.map_or(until, |bar| bar.until.max(until));
                 self.limited = Some(Bar { since: now, until: longest });
             }
-            Failure::Unauthorized => self.standing = Standing::NeedsLogin,
-            Failure::AccountRefused => self.standing = Standing::Refused,
+            // What its owner or its file said of the account stands above what an attempt from before that found.
+            Failure::Unauthorized if self.standing == Standing::Usable => self.standing = Standing::NeedsLogin,
+            Failure::AccountRefused if self.standing == Standing::Usable => self.standing = Standing::Refused,
+            Failure::Unauthorized | Failure::AccountRefused => {}
             Failure::ModelRefused => self.refuse_model(model, now),
             // The host's, the request's or the stream's fault: no account's.
             Failure::Unreachable | Failure::ForeignCiphertext | Failure::Request | Failure::CutOff => {}

@@ -19,6 +19,8 @@ pub enum Out {
         /// The earliest reset.
         until: Time,
     },
+    /// 400: every account that could serve refuses this model. To come back later would not help.
+    NoModel,
     /// 503 with a `Retry-After` of a minute: only an operator can help.
     Later,
     /// 503: there are no accounts at all.
@@ -38,8 +40,11 @@ impl Fleet {
             return Out::Soon { retry_after: wait.max(Millis::secs(1)) };
         }
         let resets = waiting().filter_map(|a| a.spent).filter(|bar| now < bar.until).map(|bar| bar.until);
+        let mut usable = self.accounts.iter().filter(|a| a.standing == Standing::Usable).peekable();
+        let none_serves_it = usable.peek().is_some() && usable.all(|a| a.refuses(model, now));
         match resets.min() {
             Some(until) => Out::Spent { until },
+            None if none_serves_it => Out::NoModel,
             None => Out::Later,
         }
     }

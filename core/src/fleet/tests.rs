@@ -191,3 +191,18 @@ fn r4_the_whole_pool_answers() {
     }
     assert_eq!(f.out(none, T0), Out::Later);
 }
+
+#[test]
+fn a_model_that_every_usable_account_refuses_is_no_matter_of_waiting() {
+    let model = Some(ModelId::of("m"));
+    let mut f = fleet();
+    f.set(C, Standing::Disabled);
+    f.failed(A, Failure::ModelRefused, model, T0, T0);
+    assert_ne!(f.out(model, T0), Out::NoModel, "one account may still have it");
+    f.failed(B, Failure::ModelRefused, model, T0, T0);
+    assert_eq!(f.out(model, T0), Out::NoModel);
+    assert_ne!(f.out(Some(ModelId::of("other")), T0), Out::NoModel);
+    f.set(A, Standing::NeedsLogin);
+    f.set(B, Standing::NeedsLogin);
+    assert_eq!(f.out(model, T0), Out::Later, "nobody is left to refuse it");
+}

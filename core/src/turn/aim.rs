@@ -141,6 +141,7 @@ impl Turn {
         self.tried.add(pick.account);
         self.current = Some(pick.account);
         self.repeated = false;
+        self.renewed = false;
         self.reason = reason;
         if pick.probe {
             self.probing = true;

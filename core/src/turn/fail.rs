@@ -18,6 +18,7 @@ impl Turn {
             }
             Remedy::Renew => {
                 self.repeated = true;
+                self.renewed = true;
                 let Some(account) = self.current else { return self.all_out(env) };
                 self.phase = Phase::Refreshing;
                 self.step(Effect::Refresh(account), Note::Renews)
@@ -62,6 +63,11 @@ impl Turn {
     }
 
     fn blame(&mut self, failure: Failure, env: &mut Env<'_>) {
+        // A 401 is final only where a newer credential was asked for; before that the account only comes last for a while.
+        let failure = match failure {
+            Failure::Unauthorized if !self.renewed => Failure::Server { retry_after: None },
+            other => other,
+        };
         if let Some(account) = self.current {
             env.fleet.failed(account, failure, self.request.model, self.dialled, env.now);
         }

@@ -61,9 +61,7 @@ impl Turn {
         let seen = self.row.map(|row| row.fence.id);
         match answer {
             Answer::Looked { view: Some(view), .. }
-                if seen != Some(view.fence.id)
-                    && view.state == State::Bound
-                    && Some(view.account) == self.current =>
+                if seen != Some(view.fence.id) && view.state == State::Bound && Some(view.account) == self.current =>
             {
                 self.row = Some(view);
                 self.commit(view.seq, Note::Succeeded)

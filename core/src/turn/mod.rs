@@ -88,6 +88,8 @@ pub struct Turn {
     attempt: u8,
     /// The present account had its one repeat.
     repeated: bool,
+    /// The present account's credential was renewed for this request.
+    renewed: bool,
     /// Lost a race it does not follow: goes on without proposing anything.
     detached: bool,
     reads_again: u8,
@@ -133,6 +135,7 @@ impl Turn {
             dialled: env.now,
             attempt: 0,
             repeated: false,
+            renewed: false,
             detached: false,
             reads_again: 0,
             reason: Reason::NoIdentity,

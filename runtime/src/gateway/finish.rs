@@ -85,6 +85,7 @@ impl Call<'_> {
         match out {
             Out::Soon { retry_after } => Answer::unavailable(retry_after),
             Out::Spent { until } => Answer::quota_spent(Some(until), None, now()),
+            Out::NoModel => Answer::model_not_served(),
             Out::Later => Answer::no_account_usable(),
             Out::Empty => Answer::no_accounts(),
         }

@@ -90,9 +90,16 @@ impl Answer {
 
     /// 503: there are accounts, and only their owner can bring one back (R4).
     pub fn no_account_usable() -> Self {
-        let message = "No account can serve: each needs a login, is disabled or is refused. The operator's \
-                       `homing accounts list` says which.";
+        let message = "No account can serve: each needs a login, is disabled, is refused or has to wait for long. The \
+                       operator's `homing accounts list` says which.";
         Self::error(503, SERVER, "no_account_usable", message).retry_after(LONGEST_WAIT)
+    }
+
+    /// 400: every account that could serve has lately refused this model (R4). Another try would end the same.
+    pub fn model_not_served() -> Self {
+        let message =
+            "No account here serves this model: each one refused it within the last hour. Choose another model.";
+        Self::error(400, REQUEST, "model_not_supported", message)
     }
 
     /// 503: there are no accounts at all.

@@ -24,7 +24,11 @@ const USAGE: u8 = 3;
 
 /// Drives Homing's affinity machine through failures, races, crashes and restarts.
 #[derive(Parser, Debug)]
-#[command(name = "homing-sim", version, after_help = "Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.")]
+#[command(
+    name = "homing-sim",
+    version,
+    after_help = "Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

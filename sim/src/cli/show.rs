@@ -95,7 +95,8 @@ pub(super) fn swept(plan: &Plan, swept: &Swept, as_json: bool) -> u8 {
             .iter()
             .map(|(name, (count, seed))| json!({ "mark": name, "count": count, "seed": seed }))
             .collect();
-        let failed = failed.map(|(seed, r)| json!({ "seed": seed, "violation": verdict(r), "command": r.command(plan) }));
+        let failed =
+            failed.map(|(seed, r)| json!({ "seed": seed, "violation": verdict(r), "command": r.command(plan) }));
         say!("{}", json!({ "runs": swept.runs, "failed": failed, "marks": reached, "missing": missing }));
         return status;
     }

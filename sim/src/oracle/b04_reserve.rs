@@ -43,5 +43,7 @@ fn dial(event: &Event, story: &Story, account: homing_core::ids::AccountId, mome
         && !story.tried(account)
         && !story.tried(view.account)
         && moment.serves(view.account, story);
-    must(!skipped, || format!("{:?} goes to {account:?} though {:?} is reserved and serves", event.turn(), view.account))
+    must(!skipped, || {
+        format!("{:?} goes to {account:?} though {:?} is reserved and serves", event.turn(), view.account)
+    })
 }

@@ -2,6 +2,7 @@
 
 use homing_core::row::{Fence, Row, State};
 use homing_core::store::{Answer, Op};
+use homing_core::turn::Note;
 
 use super::{Oracle, Verdict, must, view_of};
 use crate::event::{Cause, Event};
@@ -34,6 +35,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             }),
             None => Ok(()),
         },
+        Event::Noted(turn, Note::Diverts { .. }) => diverts(*turn, moment),
         Event::Dial { turn, account, .. } => dial(*turn, *account, moment),
         _ => Ok(()),
     }
@@ -54,7 +56,8 @@ fn change(before: &Row, after: &Row, op: &Op) -> Verdict {
     let moved = before.account != after.account || before.state != after.state;
     must(!moved || raised, || format!("{:?} moved without a new generation by {op:?}", before.id))?;
     if before.generation != after.generation {
-        let by_success = matches!(op, Op::Complete { fence: Some(f), account, .. } if *f == current && *account == after.account);
+        let by_success =
+            matches!(op, Op::Complete { fence: Some(f), account, .. } if *f == current && *account == after.account);
         return must(by_success && raised && after.pending.is_none() && after.state == State::Bound, || {
             format!("{:?} got generation {:?} by {op:?}", before.id, after.generation)
         });
@@ -63,6 +66,15 @@ fn change(before: &Row, after: &Row, op: &Op) -> Verdict {
         || matches!(op, Op::Pend { fence, expect, next }
             if *fence == current && *expect == before.pending && after.pending == Some(*next));
     must(agreed, || format!("{:?}: pending {:?} became {:?} by {op:?}", before.id, before.pending, after.pending))
+}
+
+/// Who lost and does not follow goes on without writing.
+fn diverts(turn: crate::event::TurnId, moment: &Moment<'_>) -> Verdict {
+    let Some(story) = moment.history.story(turn) else { return Ok(()) };
+    let Some((_, Answer::Lost(view))) = story.told.last() else { return Ok(()) };
+    let follows = view
+        .is_some_and(|v| story.attempts.last().is_some_and(|a| a.account == v.account || v.pending == Some(a.account)));
+    must(follows, || format!("{turn:?} lost the race, does not follow {view:?} and proposes another account"))
 }
 
 fn dial(turn: crate::event::TurnId, account: homing_core::ids::AccountId, moment: &Moment<'_>) -> Verdict {

@@ -3,7 +3,7 @@
 use homing_core::row::Row;
 use homing_core::store::Op;
 
-use super::{Oracle, Verdict, must};
+use super::{Oracle, Verdict, must, only_written};
 use crate::event::{Cause, Event};
 use crate::world::Moment;
 
@@ -20,15 +20,16 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             let last = moment.history.last_id;
             must(after.id > last, || format!("row id {:?} was given out before ({last:?} was the last)", after.id))
         }
-        Event::Row { cause: Cause::Op(_, op), before: Some(before), after: Some(after) } => completion(before, after, op),
+        Event::Row { cause: Cause::Op(_, op), before: Some(before), after: Some(after) } => {
+            completion(before, after, op)
+        }
         _ => Ok(()),
     }
 }
 
 fn completion(before: &Row, after: &Row, op: &Op) -> Verdict {
     let Op::Complete { fence, account, .. } = op else { return Ok(()) };
-    // Writing down what was coalesced is housekeeping and may happen to any row.
-    if (Row { stored_expires: before.stored_expires, ..after.clone() }) == *before {
+    if only_written(before, after) {
         return Ok(());
     }
     let Some(fence) = fence.filter(|f| f.id == before.id) else {

@@ -1,16 +1,11 @@
 //! B14.
 
-use homing_core::row::Row;
-
-use super::{Oracle, Verdict, must, view_of};
+use super::{Oracle, Verdict, must, only_written, view_of};
 use crate::event::{Cause, Event};
 use crate::world::Moment;
 
-pub(super) const ORACLE: Oracle = Oracle {
-    id: "B14",
-    says: "No request of one tenant is told of, goes by, or changes another tenant's row.",
-    see,
-};
+pub(super) const ORACLE: Oracle =
+    Oracle { id: "B14", says: "No request of one tenant is told of, goes by, or changes another tenant's row.", see };
 
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Some(turn) = event.turn() else { return Ok(()) };
@@ -21,7 +16,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             must(foreign.is_none(), || format!("{turn:?} of {tenant:?} was told of {foreign:?}"))
         }
         Event::Row { cause: Cause::Op(..), before, after: Some(after) } => {
-            let kept = before.as_ref().is_some_and(|b| *b == Row { stored_expires: b.stored_expires, ..after.clone() });
+            let kept = before.as_ref().is_some_and(|b| only_written(b, after));
             must(kept || after.tenant == tenant, || format!("{turn:?} of {tenant:?} wrote {after:?}"))
         }
         _ => Ok(()),

@@ -35,7 +35,9 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
 /// Nobody is told of a write that the store did not make.
 fn told(turn: TurnId, answer: &Answer, story: &Story) -> Verdict {
     let wrote = matches!(answer, Answer::Completed { how, .. } if *how != Completion::Stale);
-    must(!wrote || story.did == Some(*answer), || format!("{turn:?} was told {answer:?}; the store did {:?}", story.did))
+    must(!wrote || story.did == Some(*answer), || {
+        format!("{turn:?} was told {answer:?}; the store did {:?}", story.did)
+    })
 }
 
 /// The twin: what a process that starts from the disk right now would find.
@@ -50,14 +52,17 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
     // Another row is another turn's business, and so is the life that others added to this one's.
     let own = |row: &Row| story.life.is_some_and(|(id, life)| id == row.id && life > moment.store_now);
     let stands = table.session(tenant, &keys, moment.wall);
-    let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else { return Ok(()) };
+    let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else {
+        return Ok(());
+    };
     let (twin, _) = moment.disk.restore(moment.scope.caps);
     let slack = moment.scope.settings.ttl.0 / 16;
-    for key in keys.iter().filter(|k| row.keys.has(&k.digest)) {
+    for key in story.held.iter() {
         let mut alone = Keys::default();
         alone.add(key);
         let found = found(&twin, row, &alone, moment);
-        let kept = found.is_some_and(|r| r.account == account && story.life.is_none_or(|(_, life)| r.expires.0 + slack >= life.0));
+        let kept = found
+            .is_some_and(|r| r.account == account && story.life.is_none_or(|(_, life)| r.expires.0 + slack >= life.0));
         must(kept, || format!("{turn:?} ended on {account:?}; after a crash its key {key:?} finds {found:?}"))?;
     }
     Ok(())

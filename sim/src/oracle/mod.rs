@@ -103,6 +103,11 @@ const fn view_of(answer: &Answer) -> Option<View> {
     }
 }
 
+/// Whether all that happened is that a longer life was written down: housekeeping, which may happen to any row.
+fn only_written(before: &Row, after: &Row) -> bool {
+    (Row { stored_expires: before.stored_expires, seq: before.seq, ..after.clone() }) == *before
+}
+
 impl Moment<'_> {
     /// Whether the account would be taken for this request if it came first, as routing saw it when the step began.
     #[must_use]

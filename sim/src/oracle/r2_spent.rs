@@ -1,5 +1,7 @@
 //! R2, as far as it is not about text.
 
+use homing_core::fleet::Standing;
+
 use super::{Oracle, Verdict, must};
 use crate::event::Event;
 use crate::history::Barred;
@@ -7,18 +9,23 @@ use crate::world::Moment;
 
 pub(super) const ORACLE: Oracle = Oracle {
     id: "R2",
-    says: "Nobody goes to an account before the time the upstream named, and one request at a time finds out whether it serves again.",
+    says: "Nobody goes to an account before the time the upstream named, one request at a time finds out whether it serves again, and none needs a login before its credential was renewed.",
     see,
 };
 
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Event::Dial { turn, account, .. } = event else { return Ok(()) };
+    for known in moment.fleet.iter().filter(|a| a.standing == Standing::NeedsLogin) {
+        let asked = moment.history.renewed.contains(&known.id);
+        must(asked, || format!("{:?} needs a login, but nobody tried to renew its credential", known.id))?;
+    }
     let Some(story) = moment.history.story(*turn) else { return Ok(()) };
     if story.tried(*account) {
         return Ok(());
     }
     for kind in [Barred::Quota, Barred::Rate] {
-        let until = moment.history.barred.get(&(*account, kind)).filter(|until| moment.now < **until);
+        let until =
+            moment.history.barred.get(&(*account, kind)).map(|bar| bar.until).filter(|until| moment.now < *until);
         must(until.is_none(), || format!("{turn:?} goes to {account:?}, barred until {until:?} ({kind:?})"))?;
     }
     let Some(known) = moment.fleet.get(*account) else { return Ok(()) };

@@ -29,6 +29,10 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             let any = moment.fleet.iter().any(|a| a.standing != Standing::Gone);
             must(!any, || format!("{turn:?} was told that there are no accounts"))?;
         }
+        Out::NoModel => {
+            let any = moment.fleet.iter().any(|a| a.standing == Standing::Usable);
+            must(any, || format!("{turn:?} was told of a model that nobody is there to refuse"))?;
+        }
         Out::Later => {}
     }
     match moment.history.story(*turn) {

@@ -6,7 +6,7 @@ use homing_core::time::Millis;
 use homing_core::turn::Effect;
 
 use super::{Open, Process, World};
-use crate::action::{Action, FAULTS, Fault, Refreshed};
+use crate::action::{Action, Fault, Refreshed};
 use crate::ask::{Ask, Form, Oddity};
 use crate::event::TurnId;
 use crate::plant::Plant;
@@ -44,9 +44,11 @@ impl World {
         self.push_mending(out);
         if self.faults > 0 {
             for (id, open) in &process.turns {
-                push_trouble(*id, open, out);
+                push_trouble(scope, *id, open, out);
             }
-            self.push_operators(scope, process, out);
+            if scope.operators {
+                self.push_operators(scope, process, out);
+            }
             out.push(Action::Crash);
         }
     }
@@ -137,12 +139,12 @@ fn push_odd(scope: &Scope, tenant: TenantId, out: &mut Vec<Action>) {
     }
 }
 
-fn push_trouble(id: TurnId, open: &Open, out: &mut Vec<Action>) {
+fn push_trouble(scope: &Scope, id: TurnId, open: &Open, out: &mut Vec<Action>) {
     match open.effect {
         Effect::Store(_) if open.late.is_none() => {
             out.extend([Action::Apply(id), Action::LoseRequest(id), Action::LoseReply(id)]);
         }
-        Effect::Dial { .. } => out.extend(FAULTS.map(|fault| Action::Fail(id, fault))),
+        Effect::Dial { .. } => out.extend(scope.fails.iter().map(|fault| Action::Fail(id, *fault))),
         Effect::Stream => out.extend([Fault::CutOff, Fault::Server, Fault::Quota].map(|f| Action::Fail(id, f))),
         Effect::Refresh(_) => {
             out.extend([Refreshed::Refused, Refreshed::Unavailable].map(|r| Action::Refresh(id, r)));

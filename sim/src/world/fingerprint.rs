@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::World;
+use crate::history::Story;
 
 impl World {
     /// A fingerprint of everything the future depends on. What happened is left out, what oracles still compare against is in.
@@ -27,8 +28,24 @@ impl World {
                 (id, open.ask, &open.turn, open.effect, open.late, open.left).hash(to);
             }
         }
-        for (id, story) in self.history.stories.iter().filter(|(_, story)| story.open()) {
-            (id, story).hash(to);
+        (self.history.last_id, &self.history.barred, &self.history.renewed).hash(to);
+        for erased in &self.history.erased {
+            (erased.scope, erased.last_id, erased.seq, erased.durable).hash(to);
         }
+        for (id, story) in self.history.stories.iter().filter(|(_, story)| story.open()) {
+            id.hash(to);
+            self.hash_story(story, to);
+        }
+    }
+
+    /// What oracles still compare with. Where in the run something happened matters only by what came behind it.
+    fn hash_story(&self, story: &Story, to: &mut DefaultHasher) {
+        (story.affinity, story.asked, story.did, &story.told, &story.failures).hash(to);
+        for attempt in &story.attempts {
+            (attempt.account, attempt.reason, attempt.at, attempt.probes, attempt.warms).hash(to);
+        }
+        (story.again, story.shown, story.served, story.written, story.life, story.wrote, story.released).hash(to);
+        let planned = story.planned.unwrap_or(u64::MAX);
+        self.history.erased.iter().filter(|e| e.event > planned).count().hash(to);
     }
 }

@@ -1,7 +1,7 @@
 //! After the trouble: faults off, everything mended. Every request has to end, every session to settle, every row to go.
 
 use homing_core::fleet::Standing;
-use homing_core::ids::TenantId;
+use homing_core::ids::{AccountId, TenantId};
 use homing_core::time::Millis;
 use homing_core::turn::Outcome;
 
@@ -41,6 +41,11 @@ impl World {
         for tenant in tenants {
             self.settles(tenant, each)?;
         }
+        let accounts: Vec<_> = self.placed.keys().copied().collect();
+        for account in accounts {
+            self.serves(account, each)?;
+        }
+        self.takes_turns(each)?;
         self.go(Action::Tick(Millis::secs(24 * 3600)), each);
         self.go(Action::Purge, each);
         let left = self.process.as_ref().map_or(0, |p| p.table.len());
@@ -84,6 +89,41 @@ impl World {
             }
         }
         Err(format!("{open} requests did not end within {STEPS_MAX} steps each"))
+    }
+
+    /// Nothing is held against an account for ever, nor is a probe that nobody makes.
+    fn serves(&mut self, account: AccountId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let id = TurnId(self.next_turn);
+        let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
+        self.go(Action::Ask(ask), each);
+        self.drain(each)?;
+        if self.violation.is_some() {
+            return Ok(());
+        }
+        if self.history.story(id).and_then(|story| story.served) != Some(account) {
+            return Err(format!("{account:?} was mended and time has passed, but it does not serve"));
+        }
+        let known = self.process.as_ref().and_then(|p| p.fleet.get(account));
+        match known.filter(|a| a.spent.is_some() || a.limited.is_some() || a.cooling.is_some()) {
+            Some(held) => Err(format!("a success did not lift what was held against {held:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Requests without identity take turns over the accounts that serve.
+    fn takes_turns(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let first = TurnId(self.next_turn);
+        for _ in 0..self.placed.len() {
+            let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
+            self.go(Action::Ask(ask), each);
+            self.drain(each)?;
+        }
+        let served: std::collections::BTreeSet<_> =
+            self.history.stories.range(first..).filter_map(|(_, story)| story.served).collect();
+        if served.len() == self.placed.len() || self.violation.is_some() {
+            return Ok(());
+        }
+        Err(format!("requests without identity went only to {served:?}"))
     }
 
     /// Two requests of one session, one behind the other: both are served, by the same account, at the first attempt.

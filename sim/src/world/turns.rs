@@ -39,7 +39,8 @@ impl World {
 
     /// Goes on with a reply.
     pub(crate) fn resume(&mut self, id: TurnId, reply: Reply) {
-        let (now, word) = (self.now, u64::from(self.step));
+        // Any word will do for jitter; one that depends on the request alone keeps equal states equal.
+        let (now, word) = (self.now, u64::from(id.0) * 40);
         let Some(process) = &mut self.process else { return };
         let Some(open) = process.turns.remove(&id) else { return };
         let mut env = Env { fleet: &mut process.fleet, settings: &self.settings, now, word };
