@@ -2,5 +2,6 @@
 
 pub mod ask;
 pub mod capture;
+pub mod crowd;
 pub mod gateway;
 pub mod raw;

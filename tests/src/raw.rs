@@ -252,8 +252,10 @@ impl RawClient {
 
     /// Adds what is there to `body`, reading once where nothing is; the end once it is reached.
     fn body_part(&mut self, body: &mut Vec<u8>) -> io::Result<Option<End>> {
-        if let Some(end) = self.body.take(&mut self.buffer, body)? {
-            return Ok(Some(end));
+        let before = body.len();
+        let end = self.body.take(&mut self.buffer, body)?;
+        if end.is_some() || body.len() > before {
+            return Ok(end);
         }
         match self.more() {
             Ok(0) if self.body.ends_with_the_connection() => Ok(Some(End::UntilClose)),
