@@ -111,6 +111,25 @@ impl Gateway {
         }
     }
 
+    /// Starts a further process on the same files, which must give up by itself; what it said.
+    pub fn fails_to_start(&self) -> String {
+        let mut command = self.command();
+        let child = command.arg("serve").stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut child = must(child, "cannot start a process");
+        for _ in 0..LOOKS {
+            if must(child.try_wait(), "cannot wait for a process").is_some() {
+                let output = must(child.wait_with_output(), "cannot read what a process said");
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert_eq!(output.status.code(), Some(1), "{said}");
+                return said;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        must(child.kill(), "cannot end a process");
+        let _ = child.wait();
+        panic!("the gateway started where it should have failed");
+    }
+
     /// SIGKILL, as a power cut ends a process. Nothing where it does not run.
     pub fn kill9(&mut self) {
         if let Some(mut child) = self.child.take() {

@@ -247,6 +247,17 @@ impl RawClient {
         }
     }
 
+    /// Reads one byte of whatever comes, heads included.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the peer closed, and those of the connection.
+    pub fn byte(&mut self) -> io::Result<u8> {
+        if self.buffer.is_empty() && self.more()? == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "closed"));
+        }
+        Ok(self.buffer.remove(0))
+    }
+
     /// Whether the peer has closed: blocks until it has, or sends something.
     pub fn is_closed(&mut self) -> bool {
         self.buffer.is_empty() && matches!(self.more(), Ok(0) | Err(_))
