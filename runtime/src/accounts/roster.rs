@@ -1,12 +1,13 @@
 //! The loaded accounts.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::changes::State;
 use super::credential::{Bearer, TokenDigest};
-use super::directory::look;
+use super::directory::{Look, look};
 use super::event::Event;
 use super::identity::Identity;
 use super::ledger::Ledger;
@@ -30,7 +31,7 @@ pub enum RosterError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Certificates.
     #[error(transparent)]
@@ -113,20 +114,29 @@ impl Roster {
     pub fn scan(&self, now_ms: u64) -> Vec<Event> {
         let _one = self.0.scanning.lock().unwrap_or_else(PoisonError::into_inner);
         self.write_waiting();
-        let mut looks = 0;
-        loop {
-            let (before, version) = {
-                let state = self.state();
-                (state.files.clone(), state.version)
-            };
-            let looked = look(&self.0.directory, &before, now_ms);
-            looks += 1;
-            let mut state = self.state();
-            // A refresh that read or wrote a file meanwhile knows better than this look.
-            if state.version == version || looks == LOOKS_MAX {
-                return state.take(&self.0.directory, looked, now_ms, self.0.removal_grace);
+        for _ in 1..LOOKS_MAX {
+            let (version, looked) = self.glance(now_ms);
+            if let Some(events) = self.take(version, looked, now_ms) {
+                return events;
             }
         }
+        let (_, looked) = self.glance(now_ms);
+        self.state().take(&self.0.directory, looked, now_ms, self.0.removal_grace)
+    }
+
+    /// A look at the directory, and the version of what was known when it began.
+    pub(super) fn glance(&self, now_ms: u64) -> (u64, io::Result<Look>) {
+        let (before, version) = {
+            let state = self.state();
+            (state.files.clone(), state.version)
+        };
+        (version, look(&self.0.directory, &before, now_ms))
+    }
+
+    /// Takes over a look, unless a refresh read or wrote a file meanwhile: that knows better.
+    pub(super) fn take(&self, version: u64, looked: io::Result<Look>, now_ms: u64) -> Option<Vec<Event>> {
+        let mut state = self.state();
+        (state.version == version).then(|| state.take(&self.0.directory, looked, now_ms, self.0.removal_grace))
     }
 
     /// All accounts, by identity.

@@ -256,6 +256,20 @@ fn field_e11_the_file_is_read_before_anything_is_sent() {
 }
 
 #[test]
+fn a_look_that_began_before_a_refresh_read_the_file_is_not_believed() {
+    let (_server, place, a) = set_up([]);
+    place.put("auth.json", &login("A", 5));
+    let (version, looked) = place.roster.glance(1);
+    // The Codex CLI refreshes once more, and we learn of that one first.
+    place.put("auth.json", &login("A", 6));
+    let newest = refresh(&place.roster, &a, unauthorized(&place.roster, &a)).unwrap();
+    assert_eq!(place.roster.take(version, looked, 1), None);
+    assert_eq!(place.access(&a), Some(newest.clone()));
+    assert_eq!(place.scan(2), [Event::Changed(a.clone())]);
+    assert_eq!(place.access(&a), Some(newest));
+}
+
+#[test]
 fn field_e3_what_is_due_does_not_depend_on_how_the_account_is_used() {
     let place = Place::new(NOBODY);
     let now = clock::wall_ms();
@@ -325,9 +339,14 @@ fn a_chunked_answer_whose_end_arrives_in_pieces_is_whole() {
         format!("{:x}\r\n{second}\r\n0\r\n\r", second.len()),
         "\n".to_owned(),
     ];
-    let (_server, place, a) = set_up([Reply::Pieces(pieces.map(String::into_bytes).into())]);
-    let got = refresh(&place.roster, &a, RefreshReason::Expiring).unwrap();
-    assert_eq!(json!(got), tokens["access_token"]);
+    let server = TokenServer::new([Reply::Pieces(pieces.map(String::into_bytes).into())]);
+    let place = Place::with_limit(&server.url, Duration::from_secs(3_600));
+    place.put("auth.json", &ending("A", 1));
+    place.scan(0);
+    let a = account("A", "u");
+    let call = clock::within(Duration::from_secs(30), place.roster.refresh(&a, RefreshReason::Expiring));
+    let got = os::block_on(call).expect("the end is noticed").unwrap();
+    assert_eq!(json!(got.access_token.expose()), tokens["access_token"]);
 }
 
 #[test]
