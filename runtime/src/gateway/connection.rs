@@ -13,7 +13,7 @@ use super::drive::{Driven, drive};
 use super::local::{self, Then};
 use super::outgoing::Outgoing;
 use super::state::Gateway;
-use super::{health, models, report};
+use super::{health, management, models, report};
 use crate::clock;
 use crate::http::{HttpError, RequestHead, ServerConn, prepare_tcp};
 use crate::wire::answer::Answer;
@@ -62,7 +62,8 @@ async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead
         Route::Health => health::health(gateway),
         Route::Ready => health::ready(gateway),
         Route::MethodNotAllowed { allow } => Answer::method_not_allowed(allow),
-        Route::Management { .. } | Route::NotFound => Answer::not_found(),
+        Route::Management { .. } => return management::serve(gateway, client, head).await,
+        Route::NotFound => Answer::not_found(),
     };
     Ok(local::answer(client, &answer).await)
 }

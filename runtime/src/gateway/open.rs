@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
 use homing_core::fleet::Fleet;
@@ -89,6 +89,7 @@ pub(super) async fn open(config: Config) -> Result<(Arc<Gateway>, Lock), StartEr
         open_connections: AtomicU64::new(0),
         requests: AtomicU64::new(0),
         draining: AtomicBool::new(false),
+        management: OnceLock::new(),
         config,
         store,
         tenants,

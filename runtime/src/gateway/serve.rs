@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use smol::net::TcpListener;
 
+use super::management::Management;
 use super::open::{StartError, open};
 use super::state::Gateway;
 use super::{connection, operator::Operator, reload};
@@ -43,7 +44,11 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
         os::spawn(reap(Arc::clone(&gateway))),
     ];
     if let Some((listener, gate)) = admin {
-        background.push(os::spawn(admin::serve(listener, Arc::new(gate), Arc::clone(&control))));
+        let gate = Arc::new(gate);
+        if gateway.config.admin.management_on_data_port {
+            let _ = gateway.management.set(Management { gate: Arc::clone(&gate), control: Arc::downgrade(&control) });
+        }
+        background.push(os::spawn(admin::serve(listener, gate, Arc::clone(&control))));
     }
     background.push(os::spawn(async move { admin::serve_owner(&socket, control).await }));
     let accepting = os::spawn(accept(Arc::clone(&gateway), listener));

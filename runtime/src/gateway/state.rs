@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use homing_core::fleet::{Fleet, Standing};
 use homing_core::ids::AccountId;
@@ -11,6 +11,7 @@ use homing_core::time::Time;
 use homing_core::turn::Env;
 use homing_core::turn_state::TurnStates;
 
+use super::management::Management;
 use crate::accounts::{Identity, Roster};
 use crate::config::Config;
 use crate::http::{Limits, MemoryBudget, Origin, Pool};
@@ -45,6 +46,8 @@ pub(crate) struct Gateway {
     pub(super) open_connections: AtomicU64,
     pub(super) requests: AtomicU64,
     pub(super) draining: AtomicBool,
+    /// Set where the data port serves the management API (T5).
+    pub(super) management: OnceLock<Management>,
 }
 
 /// Which number stands for which loaded account.
