@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct Finished {
     /// Its exit status.
     pub status: ExitStatus,
-    /// The last [1 MiB](KEPT) of its standard output; bytes that are no UTF-8 are replaced.
+    /// The last 1 MiB of its standard output; bytes that are no UTF-8 are replaced.
     pub stdout: String,
     /// The same of its standard error.
     pub stderr: String,
