@@ -1,6 +1,8 @@
 //! Kinds of faults that other gateways had, each with its right behaviour here; the names are those of the list of field
 //! reports. Further ones stand where their theme is.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::process::Stdio;
 
@@ -88,7 +90,7 @@ fn field_a22_sealed_content_of_another_account_is_the_upstreams_answer_and_nobod
         .find(|e| e["item"]["type"] == "reasoning" && e["item"]["encrypted_content"].is_string());
     let item = done.unwrap()["item"].clone();
     let user = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]});
-    let next = ask.clone().set("input", json!([item, user]));
+    let next = ask.set("input", json!([item, user]));
     assert_eq!(gateway.served(&next), home, "at home it is read");
     // Forced away, the history cannot be read there: the answer is about the request.
     gateway.upstream().fail(Rule::always(Behaviour::usage_limit(3600)).on(&home));
