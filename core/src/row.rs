@@ -41,7 +41,8 @@ pub struct Row {
     pub expires: Time,
     /// The expiry the durable store knows; at most a sixteenth of the time to live behind `expires` (B15).
     pub stored_expires: Time,
-    /// The change that made the current generation; durable when everything up to it is (B15).
+    /// The change a turn on this row rests on: it made the current generation, brought the newest key or wrote the longest
+    /// life. Durable when everything up to it is (B15).
     pub seq: Seq,
     /// At most [`KEYS_PER_ROW`], in the order they came.
     pub keys: RowKeys,

@@ -1,3 +1,7 @@
 //! `homing-sim`: the simulator's command line.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -236,7 +236,9 @@ impl RawClient {
             let end = self.body_part(&mut partial);
             self.partial = partial;
             match end? {
+                // The end may have come along with the last events.
                 None => {}
+                Some(_) if self.partial.windows(2).any(|w| w == b"\n\n") => {}
                 Some(End::Complete | End::UntilClose) => return Ok(None),
                 Some(end) => {
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("the body ended: {end:?}")));

@@ -104,6 +104,12 @@ impl Account {
         self.standing == Standing::Usable && !barred && !taken && !self.refuses(model, now)
     }
 
+    /// Whether a request that is here already may try once more (R2): its owner still wants it, and nothing bars it.
+    pub(crate) fn repeats(&self, now: Time) -> bool {
+        let off = matches!(self.standing, Standing::Disabled | Standing::Gone);
+        !off && !Bar::holds(self.spent, now) && !Bar::holds(self.limited, now)
+    }
+
     /// Whether the next request here is the one that finds out (spent quota whose reset has passed).
     pub(crate) const fn needs_probe(&self) -> bool {
         self.spent.is_some()
@@ -132,8 +138,10 @@ impl Account {
                 let longest = self.limited.map_or(until, |bar| bar.until.max(until));
                 self.limited = Some(Bar { since: now, until: longest });
             }
-            Failure::Unauthorized => self.standing = Standing::NeedsLogin,
-            Failure::AccountRefused => self.standing = Standing::Refused,
+            // What its owner or its file said of the account stands above what an attempt from before that found.
+            Failure::Unauthorized if self.standing == Standing::Usable => self.standing = Standing::NeedsLogin,
+            Failure::AccountRefused if self.standing == Standing::Usable => self.standing = Standing::Refused,
+            Failure::Unauthorized | Failure::AccountRefused => {}
             Failure::ModelRefused => self.refuse_model(model, now),
             // The host's, the request's or the stream's fault: no account's.
             Failure::Unreachable | Failure::ForeignCiphertext | Failure::Request | Failure::CutOff => {}

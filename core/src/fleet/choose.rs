@@ -81,6 +81,13 @@ impl Fleet {
         self.fits(id, choice).is_some_and(|a| !a.cools(choice.now))
     }
 
+    /// Whether a pick made earlier would still be made, while something else had to be done first.
+    #[must_use]
+    pub fn stands(&self, pick: Pick, choice: &Choice<'_>) -> bool {
+        let alone = |a: &Account| !a.cools(choice.now) || (pick.probe && !a.probing);
+        self.fits(pick.account, choice).is_some_and(|a| (pick.probe || !a.needs_probe()) && alone(a))
+    }
+
     fn fits(&self, id: AccountId, choice: &Choice<'_>) -> Option<&Account> {
         self.get(id).filter(|a| a.eligible(choice.model, choice.now) && !choice.tried.has(id))
     }

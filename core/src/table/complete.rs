@@ -4,7 +4,7 @@ use super::{Slot, Table};
 use crate::ids::{AccountId, Epoch, Seq, TenantId};
 use crate::key::Keys;
 use crate::row::{Fence, Row, State};
-use crate::store::{Answer, Completion};
+use crate::store::{Answer, Completion, Refusal};
 use crate::time::{Millis, Time};
 
 /// A renewal is written once it gains this fraction of the time to live (B15: a crash shortens a life by no more).
@@ -74,6 +74,10 @@ impl Table {
         let Some(row) = self.row(slot) else { return Answer::Unknown };
         let how = match success.allowed(fence, row) {
             Allowed::Nothing => return self.stale(),
+            // B11: an account whose bindings were erased since the plan gets none back by an attempt from before.
+            Allowed::Move if !self.admitted(success.tenant, success.account, success.seen) => {
+                return Answer::Refused(Refusal::Erased);
+            }
             Allowed::Renew => Completion::Renewed,
             Allowed::Confirm => Completion::Confirmed,
             Allowed::Move => Completion::Moved { from: row.account },
@@ -99,18 +103,16 @@ impl Table {
         }
     }
 
-    /// A renewal is durable as far as its generation is; the longer life itself may be coalesced (B15).
+    /// A renewal is durable as far as its generation and its keys are; the longer life itself may be coalesced, up to a
+    /// sixteenth (B15). What is written is waited for by every turn from here on.
     fn renewed(&mut self, slot: Slot, ttl: Millis, attached: bool) -> Answer {
-        let Some(row) = self.row(slot) else { return Answer::Unknown };
-        let gain = row.expires.since(row.stored_expires);
-        let seq = row.seq;
-        if attached {
-            // Keys are what the next turn is found by: they are waited for, as a generation is.
-            return Answer::Completed { how: Completion::Renewed, seq: self.stored(slot) };
-        }
-        if gain.0 >= ttl.0 / COALESCE {
+        let next = Seq(self.seq.0 + 1);
+        let Some(row) = self.row_mut(slot) else { return Answer::Unknown };
+        if attached || row.expires.since(row.stored_expires).0 >= ttl.0 / COALESCE {
+            row.seq = next;
             self.stored(slot);
         }
+        let seq = self.row(slot).map_or(next, |row| row.seq);
         Answer::Completed { how: Completion::Renewed, seq }
     }
 

@@ -85,7 +85,8 @@ impl Table {
 
     /// The table a durable copy describes. `next_id` must be beyond every id ever given out.
     ///
-    /// A row one of whose keys another row holds already is left out; the number of those is the second value.
+    /// A row one of whose keys another row holds already is left out; the number of those is the second value. Every row is
+    /// durable as it is: its change belongs to a process that is no more, and a turn need not wait for it (B15).
     #[must_use]
     pub fn restore(
         caps: Caps,
@@ -100,13 +101,15 @@ impl Table {
             table.erased.insert(scope, epoch);
         }
         let mut refused = 0;
-        for row in rows {
+        for mut row in rows {
             if row.keys.iter().any(|k| table.slot_of(&k.digest).is_some()) {
                 refused += 1;
                 continue;
             }
             table.next_id = table.next_id.max(RowId(row.id.0 + 1));
             table.newest = table.newest.max(row.created).max(row.renewed);
+            row.seq = Seq(0);
+            row.stored_expires = row.expires;
             table.insert(row);
         }
         table.changes.clear();
@@ -190,6 +193,7 @@ impl Table {
         if row.stored_expires != row.expires {
             order.remove(&(row.stored_expires, slot));
             row.stored_expires = row.expires;
+            row.seq = Seq(self.seq.0 + 1);
             order.insert((row.stored_expires, slot));
         }
         self.seq.0 += 1;

@@ -142,8 +142,7 @@ impl Table {
             return Answer::Lost(Some(row.view()));
         }
         row.pending = Some(next);
-        let view = row.view();
         self.stored(slot);
-        Answer::Pended(view)
+        self.row(slot).map_or(Answer::Unknown, |row| Answer::Pended(row.view()))
     }
 }

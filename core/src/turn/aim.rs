@@ -20,7 +20,7 @@ impl Turn {
     /// Chooses the next account. A row's account that serves is followed as it is; so is a replacement that another request
     /// proposed. Anything else is written before the dial: a reservation for a new session, a proposal where it leaves.
     pub(super) fn aim(self, env: &mut Env<'_>) -> Step {
-        if env.now >= self.request.began.plus(env.settings.request_deadline) {
+        if self.late(env) {
             return self.all_out(env);
         }
         if let Some((account, reason)) = self.standing_choice(env) {
@@ -38,12 +38,8 @@ impl Turn {
             return None;
         }
         let choice = self.choice(env);
-        let home = match row.state {
-            State::Bound => Reason::Home,
-            State::Reserved => Reason::Joined,
-        };
         let agreed = row.pending.map(|account| (account, Reason::Converged));
-        let mut known = [Some((row.account, home)), agreed].into_iter().flatten();
+        let mut known = [Some((row.account, stays(row.state))), agreed].into_iter().flatten();
         known.find(|(account, _)| env.fleet.serves(*account, &choice))
     }
 
@@ -59,11 +55,11 @@ impl Turn {
                 return self.dial(pick, Reason::Unremembered, env);
             }
             self.phase = Phase::Reserving(pick);
-            let op = Op::Reserve { account: pick.account, seen: self.seen, ttl: env.settings.ttl };
+            let op = Op::Reserve { account: pick.account, seen: self.seen.unwrap_or_default(), ttl: env.settings.ttl };
             return self.step(Effect::Store(op), Note::Reserves(pick.account));
         };
         if pick.account == row.account {
-            return self.dial(pick, Reason::Home, env);
+            return self.dial(pick, stays(row.state), env);
         }
         if row.pending == Some(pick.account) {
             return self.dial(pick, Reason::Converged, env);
@@ -80,7 +76,7 @@ impl Turn {
         match answer {
             Answer::Reserved(view) => {
                 self.row = Some(view);
-                self.dial(pick, Reason::Reserved, env)
+                self.launch(pick, Reason::Reserved, env)
             }
             Answer::Found(view) => {
                 self.row = Some(view);
@@ -88,7 +84,7 @@ impl Turn {
             }
             Answer::Refused(_) => {
                 self.detached = true;
-                self.dial(pick, Reason::Unremembered, env)
+                self.launch(pick, Reason::Unremembered, env)
             }
             Answer::Looked { .. }
             | Answer::Pended(_)
@@ -102,7 +98,7 @@ impl Turn {
         match answer {
             Answer::Pended(view) => {
                 self.row = Some(view);
-                self.dial(pick, Reason::FailedOver, env)
+                self.launch(pick, Reason::FailedOver, env)
             }
             // B5: the loser follows what stands now where that can serve and was not tried, else goes on without writing.
             Answer::Lost(view) => {
@@ -112,9 +108,9 @@ impl Turn {
                     Some((account, reason)) => {
                         let probe = env.fleet.get(account).is_some_and(crate::fleet::Account::needs_probe);
                         self.detached = false;
-                        self.dial(Pick { account, probe }, reason, env)
+                        self.launch(Pick { account, probe }, reason, env)
                     }
-                    None => self.dial(pick, Reason::FailedOver, env),
+                    None => self.launch(pick, Reason::FailedOver, env),
                 }
             }
             Answer::Looked { .. }
@@ -126,11 +122,26 @@ impl Turn {
         }
     }
 
+    /// No attempt starts from here on.
+    fn late(&self, env: &Env<'_>) -> bool {
+        env.now >= self.request.began.plus(env.settings.request_deadline)
+    }
+
+    /// Dials what was chosen before a store answered. Meanwhile the account may be gone (B11), barred, or probed by another
+    /// request (R2), and the deadline may be over: then it is chosen again.
+    fn launch(self, pick: Pick, reason: Reason, env: &mut Env<'_>) -> Step {
+        if !self.late(env) && env.fleet.stands(pick, &self.choice(env)) {
+            return self.dial(pick, reason, env);
+        }
+        self.aim(env)
+    }
+
     /// Begins an attempt on an account that was not tried yet.
     fn dial(mut self, pick: Pick, reason: Reason, env: &mut Env<'_>) -> Step {
         self.tried.add(pick.account);
         self.current = Some(pick.account);
         self.repeated = false;
+        self.renewed = false;
         self.reason = reason;
         if pick.probe {
             self.probing = true;
@@ -139,14 +150,18 @@ impl Turn {
         self.send(pick.account, Note::Goes(reason), env)
     }
 
-    /// The present account once more; its probe, if it is one, goes on.
-    pub(super) fn dial_again(self, env: &mut Env<'_>) -> Step {
+    /// The present account once more; its probe, if it is one, goes on. Where it can serve no longer the next one is tried.
+    pub(super) fn dial_again(mut self, env: &mut Env<'_>) -> Step {
+        let still = |id: &AccountId| env.fleet.get(*id).is_some_and(|a| a.repeats(env.now));
         match self.current {
-            Some(account) => {
+            Some(account) if !self.late(env) && still(&account) => {
                 let note = Note::Goes(self.reason);
                 self.send(account, note, env)
             }
-            None => self.all_out(env),
+            Some(_) | None => {
+                self.end_probe(env);
+                self.onward(env)
+            }
         }
     }
 
@@ -163,5 +178,13 @@ impl Turn {
         self.end_probe(env);
         let out = env.fleet.out(self.request.model, env.now);
         self.done(Outcome::Out(out), Note::AllOut(out))
+    }
+}
+
+/// Why an attempt goes to the row's own account.
+const fn stays(state: State) -> Reason {
+    match state {
+        State::Bound => Reason::Home,
+        State::Reserved => Reason::Joined,
     }
 }

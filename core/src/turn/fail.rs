@@ -18,11 +18,18 @@ impl Turn {
             }
             Remedy::Renew => {
                 self.repeated = true;
+                self.renewed = true;
                 let Some(account) = self.current else { return self.all_out(env) };
                 self.phase = Phase::Refreshing;
                 self.step(Effect::Refresh(account), Note::Renews)
             }
-            Remedy::Relay => self.relay(failure, env),
+            Remedy::Relay => {
+                // The account answered for itself all the same. Only a refused credential says nothing before it was renewed.
+                if failure != Failure::Unauthorized {
+                    self.blame(failure, env);
+                }
+                self.relay(failure, env)
+            }
             Remedy::GiveUp => {
                 self.end_probe(env);
                 self.done(Outcome::Unreachable, Note::HostUnreachable)
@@ -56,6 +63,11 @@ impl Turn {
     }
 
     fn blame(&mut self, failure: Failure, env: &mut Env<'_>) {
+        // A 401 is final only where a newer credential was asked for; before that the account only comes last for a while.
+        let failure = match failure {
+            Failure::Unauthorized if !self.renewed => Failure::Server { retry_after: None },
+            other => other,
+        };
         if let Some(account) = self.current {
             env.fleet.failed(account, failure, self.request.model, self.dialled, env.now);
         }
@@ -68,7 +80,6 @@ impl Turn {
     }
 
     fn next(self, failure: Failure, env: &mut Env<'_>) -> Step {
-        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
         if self.request.pin.is_some() {
             return self.relay(failure, env);
         }
@@ -76,6 +87,12 @@ impl Turn {
             // "Not supported" is more useful to the client than "come back later".
             return self.relay(failure, env);
         }
+        self.onward(env)
+    }
+
+    /// The next account, if one more may be tried.
+    pub(super) fn onward(self, env: &mut Env<'_>) -> Step {
+        let most = (usize::from(env.settings.request_retry) + 1).min(ATTEMPTS_MAX);
         if self.tried.count() >= most {
             return self.all_out(env);
         }

@@ -27,7 +27,7 @@ impl Turn {
         let op = Op::Complete {
             fence: self.row.map(|row| row.fence),
             account,
-            seen: self.seen,
+            seen: self.seen.unwrap_or_default(),
             ttl: env.settings.ttl,
             pinned: self.request.pin.is_some(),
         };
@@ -54,12 +54,14 @@ impl Turn {
         }
     }
 
-    /// After an unknown completion: either it shows in the row, or it is written again under the same fence, which refuses
-    /// what must not be written twice.
+    /// After an unknown completion. Under the fence of a row that still stands it is written again: what is done already is
+    /// found done, and what is not gets its keys and its life. A row that the plan did not see may be the one the lost write
+    /// made; writing again would find it foreign, so the turn only waits for it.
     pub(super) fn reread(mut self, answer: Answer, env: &Env<'_>) -> Step {
+        let seen = self.row.map(|row| row.fence.id);
         match answer {
             Answer::Looked { view: Some(view), .. }
-                if view.state == State::Bound && Some(view.account) == self.current && view.pending.is_none() =>
+                if seen != Some(view.fence.id) && view.state == State::Bound && Some(view.account) == self.current =>
             {
                 self.row = Some(view);
                 self.commit(view.seq, Note::Succeeded)

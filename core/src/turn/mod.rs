@@ -78,8 +78,8 @@ pub struct Turn {
     phase: Phase,
     /// The session's row as last seen.
     row: Option<View>,
-    /// The erasures the plan knew of.
-    seen: Epoch,
+    /// The erasures the plan knew of: those of its first reading, also where it had to read again (B6).
+    seen: Option<Epoch>,
     tried: Tried,
     /// The account of the present attempt.
     current: Option<AccountId>,
@@ -88,6 +88,8 @@ pub struct Turn {
     attempt: u8,
     /// The present account had its one repeat.
     repeated: bool,
+    /// The present account's credential was renewed for this request.
+    renewed: bool,
     /// Lost a race it does not follow: goes on without proposing anything.
     detached: bool,
     reads_again: u8,
@@ -126,13 +128,14 @@ impl Turn {
             request,
             phase: Phase::Looking,
             row: None,
-            seen: Epoch(0),
+            seen: None,
             tried: Tried::default(),
             current: None,
             probing: false,
             dialled: env.now,
             attempt: 0,
             repeated: false,
+            renewed: false,
             detached: false,
             reads_again: 0,
             reason: Reason::NoIdentity,
@@ -245,7 +248,7 @@ impl Turn {
     fn looked(mut self, answer: Answer, env: &mut Env<'_>) -> Step {
         let Answer::Looked { view, epoch } = answer else { return self.look_again(env) };
         self.row = view;
-        self.seen = epoch;
+        self.seen = self.seen.or(Some(epoch));
         self.aim(env)
     }
 }

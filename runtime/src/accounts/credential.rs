@@ -48,6 +48,11 @@ impl TokenDigest {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
+    /// The digest of a file's content.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
     /// The digest as lower-case hexadecimal digits.
     #[must_use]
     pub fn hex(&self) -> String {

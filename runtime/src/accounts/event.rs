@@ -59,6 +59,12 @@ pub enum AccountWarning {
         /// The other.
         ignored: PathBuf,
     },
+    /// More files than are looked at.
+    #[error("there are more auth files than the {most} that are looked at; move some elsewhere")]
+    TooMany {
+        /// How many are looked at.
+        most: usize,
+    },
     /// Others can read the tokens.
     #[error("{} is open to other users; close it with chmod 600", path.display())]
     Exposed {

@@ -23,22 +23,25 @@ pub enum Identity {
 
 impl Identity {
     /// The identity that a credential states: the access token's claims, else the id token's, else the file's account id with
-    /// the claim `sub`; else the path.
+    /// the claim `sub`; without any claims the path. A user id that the access token lacks is taken from the id token of the
+    /// same account: seats of a team must not melt into one.
     #[must_use]
     pub fn of(access: Option<&Claims>, id: Option<&Claims>, file_account: Option<&str>, path: &str) -> Self {
-        let claims = [access, id].into_iter().flatten();
-        let stated = claims.clone().find_map(|c| Self::stated(c.account_id.as_deref()?, c.user_id.as_deref()));
-        let subject = claims.clone().find_map(|c| c.subject.as_deref());
-        stated
-            .or_else(|| Self::stated(file_account?, subject))
-            .unwrap_or_else(|| Self::Path(path.chars().filter(|c| !c.is_control()).collect()))
-    }
-
-    fn stated(account: &str, user: Option<&str>) -> Option<Self> {
-        let fits =
-            |part: &str| !part.is_empty() && part.len() <= PART_MAX && part.bytes().all(|b| b.is_ascii_graphic());
-        let user = user.filter(|u| fits(u)).map(str::to_owned);
-        fits(account).then(|| Self::Stated { account: account.to_owned(), user })
+        let ids = |claims: &Claims| Some((part(claims.account_id.as_deref())?, part(claims.user_id.as_deref())));
+        let stated = match (access.and_then(ids), id.and_then(ids)) {
+            (Some((account, None)), Some((same, user))) if account == same => Some((account, user)),
+            (Some(stated), _) | (None, Some(stated)) => Some(stated),
+            (None, None) => None,
+        };
+        let from_file = || {
+            let claims = access.or(id)?;
+            let subject = claims.subject.as_deref().or_else(|| id?.subject.as_deref());
+            Some((part(file_account)?, part(subject)))
+        };
+        match stated.or_else(from_file) {
+            Some((account, user)) => Self::Stated { account, user },
+            None => Self::Path(path.chars().filter(|c| !c.is_control()).collect()),
+        }
     }
 
     /// The identity as it is stored. Parts never hold a blank, so no two identities share a text.
@@ -72,6 +75,11 @@ impl Identity {
             _ => false,
         }
     }
+}
+
+/// A part as it is kept. One that is empty, too long, or has blanks or control characters counts as not stated.
+fn part(value: Option<&str>) -> Option<String> {
+    value.filter(|v| (1..=PART_MAX).contains(&v.len()) && v.bytes().all(|b| b.is_ascii_graphic())).map(str::to_owned)
 }
 
 impl fmt::Display for Identity {

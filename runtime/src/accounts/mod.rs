@@ -3,6 +3,7 @@
 //! [`Roster`] holds them. [`Roster::scan`] looks at the auth directory and says what changed; [`Roster::refresh`] renews a
 //! credential. What an account is to routing (cooling, quota) is not here but in the core's fleet.
 
+mod changes;
 mod credential;
 mod directory;
 mod entry;
@@ -10,6 +11,7 @@ mod event;
 mod file;
 mod identity;
 mod jwt;
+mod keep;
 mod ledger;
 mod refresh;
 mod roster;

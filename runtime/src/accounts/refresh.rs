@@ -1,16 +1,16 @@
 //! Renewing a credential: one at a time for each account, the file first, a single-use token never twice.
 
-use std::path::Path;
+use std::io;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use super::credential::{Bearer, Credential, Secret, TokenDigest};
+use super::directory;
 use super::file::{AuthFile, NewTokens};
 use super::identity::Identity;
-use super::jwt::Claims;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Standing};
 use super::roster::Roster;
 use super::token_client::{Redeemed, redeem};
-use super::write_back::replace;
 use crate::{clock, os};
 
 /// Codex refreshes a token of unknown expiry after eight days.
@@ -18,6 +18,9 @@ const UNKNOWN_EXPIRY_MS: u64 = 8 * 24 * 3_600 * 1_000;
 /// First wait after a refresh that may be tried again; doubles up to [`WAIT_MAX_MS`].
 const WAIT_FIRST_MS: u64 = 2_000;
 const WAIT_MAX_MS: u64 = 10 * 60 * 1_000;
+/// How often a file that cannot be parsed is read: the Codex CLI may be in the middle of writing it.
+const READS: u32 = 3;
+const READ_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Why a credential is renewed.
 #[derive(Clone, Debug)]
@@ -32,7 +35,7 @@ pub enum RefreshReason {
 }
 
 /// A credential could not be renewed.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefreshError {
     /// There is no such account now.
     #[error("the account is not loaded")]
@@ -62,20 +65,30 @@ impl RefreshError {
     }
 }
 
+/// What the account's file says just before a refresh.
+enum OnDisk {
+    Read(AuthFile),
+    /// Nothing is known from it, for now.
+    Unreadable(String),
+    /// It is not there.
+    Gone,
+}
+
 impl Roster {
-    /// Accounts whose access token should be renewed now, whatever routing holds against them (field E3).
+    /// Accounts whose access token should be renewed now, whatever routing holds against them, and also where their owner
+    /// switched them off (field E3).
     #[must_use]
     pub fn due(&self, now_ms: u64) -> Vec<Identity> {
         let state = self.state();
         let due = state.entries.iter().filter(|(_, e)| {
             let can = e.credential.refresh.is_some() && e.needs_login.is_none() && e.suspended_ms.is_none();
-            can && e.not_before_ms <= now_ms && (self.ends(&e.credential, now_ms) || e.unwritten.is_some())
+            can && e.not_before_ms <= now_ms && self.ends(&e.credential, now_ms)
         });
         due.map(|(identity, _)| identity.clone()).collect()
     }
 
     /// A newer credential for the account. Callers that come together get one result; a caller that leaves does not break
-    /// off a redemption (field E5).
+    /// off a redemption (field E5). A token that is still valid stays in use where this fails.
     ///
     /// # Errors
     /// [`RefreshError`].
@@ -90,42 +103,19 @@ impl Roster {
     }
 
     async fn refresh_alone(&self, identity: &Identity, reason: &RefreshReason) -> Result<Bearer, RefreshError> {
-        let came_with = self.bearer_of(identity)?;
+        let came_with = self.current(identity)?.bearer();
         let alone = Arc::clone(&self.state().entries.get(identity).ok_or(RefreshError::Unknown)?.refreshing);
         let _alone = alone.lock().await;
         let outdated = match reason {
             RefreshReason::Unauthorized { used } => used.clone().unwrap_or(came_with).access_token.digest(),
             RefreshReason::Expiring => came_with.access_token.digest(),
         };
-        let bearer = self.read_again(identity).await?;
-        self.write_late(identity).await;
-        if bearer.access_token.digest() != outdated {
-            return Ok(bearer);
-        }
-        if matches!(reason, RefreshReason::Expiring) && !self.ends_soon(identity, clock::wall_ms()) {
-            return Ok(bearer);
+        let credential = self.read_again(identity, reason).await?;
+        let enough = matches!(reason, RefreshReason::Expiring) && !self.ends(&credential, clock::wall_ms());
+        if credential.access.digest() != outdated || enough {
+            return Ok(credential.bearer());
         }
         self.redeem(identity, reason).await
-    }
-
-    /// New tokens that could not be written when they came are written now, if that works by now.
-    async fn write_late(&self, identity: &Identity) {
-        let waiting = self.state().entries.get(identity).and_then(|e| {
-            let tokens =
-                NewTokens { access: e.credential.access.clone(), refresh: e.credential.refresh.clone(), id: None };
-            Some((e.unwritten?, tokens, e.credential.last_refresh_ms.unwrap_or(0)))
-        });
-        let Some((redeemed, tokens, at)) = waiting else { return };
-        if self.write_back(identity, redeemed, tokens, at).await.is_ok() {
-            self.settle(redeemed).await;
-            if let Some(entry) = self.state().entries.get_mut(identity) {
-                entry.unwritten = None;
-            }
-        }
-    }
-
-    fn ends_soon(&self, identity: &Identity, now_ms: u64) -> bool {
-        self.state().entries.get(identity).is_some_and(|e| self.ends(&e.credential, now_ms))
     }
 
     fn ends(&self, credential: &Credential, now_ms: u64) -> bool {
@@ -137,117 +127,139 @@ impl Roster {
         }
     }
 
-    fn bearer_of(&self, identity: &Identity) -> Result<Bearer, RefreshError> {
-        self.state().entries.get(identity).map(|e| e.credential.bearer()).ok_or(RefreshError::Unknown)
+    /// The credential in use, of an account whose file is there.
+    fn current(&self, identity: &Identity) -> Result<Credential, RefreshError> {
+        let state = self.state();
+        let entry = state.entries.get(identity).filter(|entry| entry.suspended_ms.is_none());
+        entry.map(|entry| entry.credential.clone()).ok_or(RefreshError::Unknown)
     }
 
-    /// The file first: the Codex CLI writes it too (R2).
-    async fn read_again(&self, identity: &Identity) -> Result<Bearer, RefreshError> {
+    /// The file first: the Codex CLI writes it too (R2). Without it nothing is redeemed that can wait, since new tokens
+    /// could not be written back.
+    async fn read_again(&self, identity: &Identity, reason: &RefreshReason) -> Result<Credential, RefreshError> {
+        match self.on_disk(identity).await? {
+            OnDisk::Read(file) if file.identity == *identity || identity.gains(&file.identity) => {
+                let mut state = self.state();
+                state.version += 1;
+                if let Some(entry) = state.entries.get_mut(identity) {
+                    let path = entry.path.clone();
+                    entry.untold |= entry.update(&path, &file);
+                }
+                drop(state);
+                self.current(identity)
+            }
+            // B11: no attempt, and no refresh either; the next scan tells.
+            OnDisk::Read(_) => Err(RefreshError::Unknown),
+            OnDisk::Gone => Err(RefreshError::Later("its file is gone or has another name".into())),
+            OnDisk::Unreadable(why) => {
+                let credential = self.current(identity)?;
+                let can_wait = matches!(reason, RefreshReason::Expiring) && !credential.expired(clock::wall_ms());
+                if can_wait {
+                    return Err(self.later(identity, &format!("its file cannot be read: {why}")));
+                }
+                tracing::warn!(%why, "an auth file cannot be read; its last good credential is refreshed");
+                Ok(credential)
+            }
+        }
+    }
+
+    async fn on_disk(&self, identity: &Identity) -> Result<OnDisk, RefreshError> {
         let relative = self.state().entries.get(identity).map(|e| e.path.clone()).ok_or(RefreshError::Unknown)?;
         let path = self.0.directory.join(&relative);
-        let read = smol::unblock(move || std::fs::read(path)).await;
-        let parsed = read.ok().and_then(|bytes| AuthFile::parse(&bytes, &relative.to_string_lossy()).ok());
-        if let Some(file) = parsed.filter(|file| file.identity == *identity)
-            && let Some(entry) = self.state().entries.get_mut(identity)
-        {
-            let path = entry.path.clone();
-            entry.update(&path, &file);
+        let mut unreadable = String::new();
+        for read in 0..READS {
+            if read > 0 {
+                clock::sleep(READ_AGAIN_AFTER).await;
+            }
+            let (file, relative) = (path.clone(), relative.clone());
+            let parsed = smol::unblock(move || {
+                let (_, bytes) = directory::read(&file)?;
+                Ok(AuthFile::parse(&bytes, &relative.to_string_lossy()))
+            });
+            match parsed.await {
+                Ok(Ok(file)) => return Ok(OnDisk::Read(file)),
+                Ok(Err(problem)) if problem.may_pass() => unreadable = problem.to_string(),
+                Ok(Err(_)) => return Ok(OnDisk::Gone),
+                Err(error) if is_gone(&error) && path.parent().is_some_and(std::path::Path::is_dir) => {
+                    return Ok(OnDisk::Gone);
+                }
+                Err(error) => unreadable = error.to_string(),
+            }
         }
-        self.bearer_of(identity)
+        Ok(OnDisk::Unreadable(unreadable))
     }
 
     async fn redeem(&self, identity: &Identity, reason: &RefreshReason) -> Result<Bearer, RefreshError> {
         let token = self.redeemable(identity)?;
         let digest = token.digest();
-        self.ledger(move |ledger| ledger.begin(&digest)).await.map_err(|e| {
-            // Unwritten, it is unsent.
-            self.later(identity, &format!("the state directory cannot be written: {e}"))
-        })?;
+        // Unwritten, it is unsent.
+        let begun = self.ledger(move |ledger| ledger.begin(&digest)).await;
+        match begun.map_err(|e| self.later(identity, &format!("the state directory cannot be written: {e}")))? {
+            Standing::Good => {}
+            Standing::Sent => {
+                let lost = RefreshError::AnswerLost("the process ended, or another file holds the same token".into());
+                return Err(self.refused(identity, digest, lost));
+            }
+            Standing::Spent => {
+                let spent = RefreshError::Refused("another file holds the same token, and it is spent".into());
+                return Err(self.refused(identity, digest, spent));
+            }
+        }
         let word = match reason {
             RefreshReason::Expiring => "proactive_expiry",
             RefreshReason::Unauthorized { .. } => "unauthorized_recovery",
         };
-        let redeemed = redeem(&self.0.client, &self.0.token_url, &token, word).await;
-        if !matches!(redeemed, Redeemed::Lost(_) | Redeemed::Tokens(_)) {
-            self.settle(digest).await;
-        }
-        match redeemed {
-            Redeemed::Tokens(tokens) => Ok(self.keep(identity, &token, tokens).await),
+        match redeem(&self.0.client, &self.0.token_url, &token, word, self.0.token_limit).await {
+            Redeemed::Tokens(tokens) => self.keep(identity, digest, tokens).await,
+            Redeemed::Lost(why) => Err(self.refused(identity, digest, RefreshError::AnswerLost(why))),
             Redeemed::Refused(why) => {
-                self.state().refused(identity, digest, why.clone());
-                Err(RefreshError::Refused(why))
+                self.settle(digest).await;
+                Err(self.refused(identity, digest, RefreshError::Refused(why)))
             }
-            Redeemed::Lost(why) => {
-                self.state().refused(identity, digest, format!("the answer to a refresh was lost ({why})"));
-                Err(RefreshError::AnswerLost(why))
+            Redeemed::Later(why) | Redeemed::NotSent(why) => {
+                self.settle(digest).await;
+                Err(self.later(identity, &why))
             }
-            Redeemed::Later(why) | Redeemed::NotSent(why) => Err(self.later(identity, &why)),
         }
     }
 
     /// The account's refresh token, if it may be sent.
     fn redeemable(&self, identity: &Identity) -> Result<Secret, RefreshError> {
-        let now = clock::wall_ms();
-        let token = {
-            let state = self.state();
-            let entry = state.entries.get(identity).ok_or(RefreshError::Unknown)?;
-            if let Some(known) = &entry.needs_login {
-                return Err(RefreshError::Refused(known.why.clone()));
-            }
-            if now < entry.not_before_ms {
-                return Err(RefreshError::Later("it failed a moment ago".into()));
-            }
-            entry.credential.refresh.clone().ok_or(RefreshError::NoRefreshToken)?
-        };
-        let ledger = self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        if ledger.holds(&token.digest()) {
-            drop(ledger);
-            let why = "the process ended in the middle of it";
-            self.state().refused(identity, token.digest(), format!("the answer to a refresh was lost ({why})"));
-            return Err(RefreshError::AnswerLost(why.into()));
+        let state = self.state();
+        let entry = state.entries.get(identity).ok_or(RefreshError::Unknown)?;
+        if let Some(known) = &entry.needs_login {
+            return Err(known.error.clone());
         }
-        Ok(token)
+        if clock::wall_ms() < entry.not_before_ms {
+            return Err(RefreshError::Later("it failed a moment ago".into()));
+        }
+        entry.credential.refresh.clone().ok_or(RefreshError::NoRefreshToken)
     }
 
     /// Puts new tokens into memory first, then into the file, and only then lets the old one be forgotten.
-    async fn keep(&self, identity: &Identity, used: &Secret, tokens: NewTokens) -> Bearer {
-        let now = clock::wall_ms();
-        let credential = {
-            let state = self.state();
-            let old = state.entries.get(identity).map(|e| e.credential.account_id.clone());
-            Credential {
-                expires_ms: Claims::read(tokens.access.expose()).and_then(|c| c.expires_ms),
-                access: tokens.access.clone(),
-                refresh: tokens.refresh.clone().or_else(|| Some(used.clone())),
-                account_id: old.flatten(),
-                last_refresh_ms: Some(now),
-            }
-        };
-        let bearer = credential.bearer();
-        self.state().refreshed(identity, credential, used.digest(), now);
-        match self.write_back(identity, used.digest(), tokens, now).await {
-            Ok(()) => self.settle(used.digest()).await,
-            Err(why) => {
-                tracing::error!(%why, "new tokens are in memory alone: if this process ends now, the account needs a login");
-                if let Some(entry) = self.state().entries.get_mut(identity) {
-                    entry.unwritten = Some(used.digest());
-                }
-            }
-        }
-        bearer
-    }
-
-    /// The file is read again before it is written: a credential that somebody else put there meanwhile is not overwritten.
-    async fn write_back(
+    async fn keep(
         &self,
         identity: &Identity,
         redeemed: TokenDigest,
         tokens: NewTokens,
-        now: u64,
-    ) -> Result<(), String> {
-        let relative = self.state().entries.get(identity).map(|e| e.path.clone()).ok_or("the account is gone")?;
-        let (path, identity) = (self.0.directory.join(&relative), identity.clone());
-        smol::unblock(move || write_file(&path, &relative, &identity, redeemed, &tokens, now)).await
+    ) -> Result<Bearer, RefreshError> {
+        let rotated = tokens.refresh.as_ref().is_some_and(|new| new.digest() != redeemed);
+        if rotated {
+            self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner).spend(redeemed);
+        }
+        let (taken, bearer) = {
+            let mut state = self.state();
+            state.version += 1;
+            let entry = state.entries.get_mut(identity).ok_or(RefreshError::Unknown)?;
+            (entry.refreshed(tokens, redeemed, clock::wall_ms()), entry.credential.bearer())
+        };
+        if !taken {
+            tracing::warn!(account = %identity, "another credential came while this one was refreshed; that one is used");
+            self.settle(redeemed).await;
+        }
+        let (roster, identity) = (self.clone(), identity.clone());
+        smol::unblock(move || roster.write_out(&identity)).await;
+        Ok(bearer)
     }
 
     async fn settle(&self, token: TokenDigest) {
@@ -258,10 +270,17 @@ impl Roster {
 
     async fn ledger<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&mut Ledger) -> std::io::Result<T> + Send + 'static,
-    ) -> std::io::Result<T> {
+        change: impl FnOnce(&mut Ledger) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
         let shared = Arc::clone(&self.0);
         smol::unblock(move || change(&mut shared.ledger.lock().unwrap_or_else(PoisonError::into_inner))).await
+    }
+
+    fn refused(&self, identity: &Identity, token: TokenDigest, error: RefreshError) -> RefreshError {
+        if let Some(entry) = self.state().entries.get_mut(identity) {
+            entry.refused(token, &error);
+        }
+        error
     }
 
     /// Backs off; each failure in a row waits longer.
@@ -275,23 +294,6 @@ impl Roster {
     }
 }
 
-fn write_file(
-    path: &Path,
-    relative: &Path,
-    identity: &Identity,
-    redeemed: TokenDigest,
-    tokens: &NewTokens,
-    now: u64,
-) -> Result<(), String> {
-    let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
-    let there = AuthFile::parse(&bytes, &relative.to_string_lossy()).map_err(|e| e.to_string())?;
-    if there.identity != *identity {
-        return Err("its file holds another account now".into());
-    }
-    if there.credential.refresh_digest() != Some(redeemed) {
-        // Somebody logged in, or refreshed, meanwhile: that credential is its owner's.
-        return Ok(());
-    }
-    let updated = zeroize::Zeroizing::new(AuthFile::updated(&bytes, tokens, now).map_err(|e| e.to_string())?);
-    replace(path, &updated).map_err(|e| e.to_string())
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }

@@ -1,21 +1,26 @@
-//! The loaded accounts: what the auth directory says, what is in memory, and what changed between two looks (B11).
+//! The loaded accounts.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::credential::{Bearer, Credential, TokenDigest};
-use super::directory::{Files, look};
-use super::entry::{Entry, NeedsLogin};
-use super::event::{AccountWarning, Event};
-use super::file::{AuthFile, FileProblem};
+use super::changes::State;
+use super::credential::{Bearer, TokenDigest};
+use super::directory::{Look, look};
+use super::event::Event;
 use super::identity::Identity;
 use super::ledger::Ledger;
 use crate::clock;
 use crate::config::Config;
 use crate::http::{ClientTls, Connector, TlsError};
 use crate::outgoing::Outgoing;
+
+/// Limit for one call of the token endpoint (field E5).
+const TOKEN_LIMIT: Duration = Duration::from_secs(30);
+
+/// Most looks in one scan, where refreshes keep changing files.
+const LOOKS_MAX: u32 = 3;
 
 /// The roster could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +31,7 @@ pub enum RosterError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Certificates.
     #[error(transparent)]
@@ -62,18 +67,12 @@ pub(super) struct Shared {
     pub(super) refresh_before: Duration,
     pub(super) token_url: http_types::Url,
     pub(super) client: Outgoing,
+    /// Limit for one call of the token endpoint.
+    pub(super) token_limit: Duration,
     pub(super) ledger: Mutex<Ledger>,
+    /// One scan at a time.
+    scanning: Mutex<()>,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-pub(super) struct State {
-    files: Files,
-    pub(super) entries: BTreeMap<Identity, Entry>,
-    /// Accounts with bindings whose file was not seen yet, and when they were first missed.
-    expected: BTreeMap<Identity, Option<u64>>,
-    /// Whether the directory's trouble was told already.
-    troubled: bool,
 }
 
 impl Roster {
@@ -82,6 +81,10 @@ impl Roster {
     /// # Errors
     /// [`RosterError`]. A missing directory is none: it may come.
     pub fn open(config: &Config) -> Result<Self, RosterError> {
+        Self::open_with(config, TOKEN_LIMIT)
+    }
+
+    pub(super) fn open_with(config: &Config, token_limit: Duration) -> Result<Self, RosterError> {
         let state = &config.state.directory;
         let ledger = Ledger::open(state).map_err(|error| RosterError::Ledger { path: Ledger::path(state), error })?;
         let tls = match config.accounts.token_url.is_https() {
@@ -94,7 +97,9 @@ impl Roster {
             refresh_before: config.accounts.refresh_before,
             token_url: config.accounts.token_url.parsed().clone(),
             client: Outgoing::new(Connector::new(tls)),
+            token_limit,
             ledger: Mutex::new(ledger),
+            scanning: Mutex::default(),
             state: Mutex::default(),
         })))
     }
@@ -104,23 +109,34 @@ impl Roster {
         self.state().expected.extend(identities.into_iter().map(|identity| (identity, None)));
     }
 
-    /// Looks at the directory and says what changed. Blocks on the file system.
+    /// Looks at the directory and says what changed; new tokens that could not be written before are written now.
+    /// `now_ms` measures the removal grace (B11). Blocks on the file system: call it off the executor.
     pub fn scan(&self, now_ms: u64) -> Vec<Event> {
-        let before = self.state().files.clone();
-        let looked = look(&self.0.directory, &before);
-        let mut state = self.state();
-        match looked {
-            // B11: a directory that is missing or unreadable tells nothing of its files.
-            Err(error) => state.trouble(&self.0.directory, error.to_string()),
-            // Nor does one that is suddenly empty: a mount that is gone looks like that.
-            Ok(files) if files.is_empty() && !(before.is_empty() && state.expected.is_empty()) => {
-                state.trouble(&self.0.directory, "it is empty all of a sudden".to_owned())
-            }
-            Ok(files) => {
-                state.troubled = false;
-                state.take(files, now_ms, self.0.removal_grace)
+        let _one = self.0.scanning.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write_waiting();
+        for _ in 1..LOOKS_MAX {
+            let (version, looked) = self.glance(now_ms);
+            if let Some(events) = self.take(version, looked, now_ms) {
+                return events;
             }
         }
+        let (_, looked) = self.glance(now_ms);
+        self.state().take(&self.0.directory, looked, now_ms, self.0.removal_grace)
+    }
+
+    /// A look at the directory, and the version of what was known when it began.
+    pub(super) fn glance(&self, now_ms: u64) -> (u64, io::Result<Look>) {
+        let (before, version) = {
+            let state = self.state();
+            (state.files.clone(), state.version)
+        };
+        (version, look(&self.0.directory, &before, now_ms))
+    }
+
+    /// Takes over a look, unless a refresh read or wrote a file meanwhile: that knows better.
+    pub(super) fn take(&self, version: u64, looked: io::Result<Look>, now_ms: u64) -> Option<Vec<Event>> {
+        let mut state = self.state();
+        (state.version == version).then(|| state.take(&self.0.directory, looked, now_ms, self.0.removal_grace))
     }
 
     /// All accounts, by identity.
@@ -149,7 +165,11 @@ impl Roster {
     /// longer. Every account's digests are compared, in constant time each.
     #[must_use]
     pub fn caller(&self, presented: &str) -> Option<Identity> {
-        let (digest, now) = (TokenDigest::of(presented), clock::wall_ms());
+        self.caller_at(presented, clock::wall_ms())
+    }
+
+    pub(super) fn caller_at(&self, presented: &str, now: u64) -> Option<Identity> {
+        let digest = TokenDigest::of(presented);
         let state = self.state();
         let mut found = None;
         for (identity, entry) in &state.entries {
@@ -163,137 +183,4 @@ impl Roster {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl State {
-    fn trouble(&mut self, directory: &Path, why: String) -> Vec<Event> {
-        if std::mem::replace(&mut self.troubled, true) {
-            return Vec::new();
-        }
-        let path = directory.to_path_buf();
-        vec![Event::Warning(AccountWarning::Directory { path, why })]
-    }
-
-    /// Takes over what a complete look found.
-    fn take(&mut self, files: Files, now_ms: u64, grace: Duration) -> Vec<Event> {
-        let mut events = warnings(&files);
-        let present = freshest(&files, &mut events);
-        self.files = files;
-        for (identity, (path, file)) in present.iter() {
-            self.found(identity, path, file, &mut events);
-        }
-        self.missing(&present, now_ms, grace, &mut events);
-        events
-    }
-
-    fn found(&mut self, identity: &Identity, path: &Path, file: &AuthFile, events: &mut Vec<Event>) {
-        self.expected.remove(identity);
-        let poorer = self.entries.keys().chain(self.expected.keys()).find(|old| old.gains(identity)).cloned();
-        if let Some(old) = poorer {
-            self.expected.remove(&old);
-            if let Some(entry) = self.entries.remove(&old) {
-                self.entries.insert(identity.clone(), entry);
-            }
-            events.push(Event::Gained { old, new: identity.clone() });
-        }
-        match self.entries.get_mut(identity) {
-            Some(entry) => {
-                if entry.update(path, file) {
-                    events.push(Event::Changed(identity.clone()));
-                }
-            }
-            None => {
-                let entry = Entry::new(identity, path, file);
-                events.push(Event::Appeared { identity: identity.clone(), label: entry.label.clone() });
-                self.entries.insert(identity.clone(), entry);
-            }
-        }
-    }
-
-    /// B11: gone from a directory that was listed: no attempt starts; gone twice, `grace` apart: removed.
-    fn missing(&mut self, present: &Present<'_>, now_ms: u64, grace: Duration, events: &mut Vec<Event>) {
-        let grace = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        let over = |since: u64| now_ms.saturating_sub(since) >= grace;
-        self.entries.retain(|identity, entry| {
-            match entry.suspended_ms {
-                _ if present.contains_key(identity) => return true,
-                None => {
-                    entry.suspended_ms = Some(now_ms);
-                    events.push(Event::Suspended(identity.clone()));
-                }
-                Some(since) if over(since) => {
-                    events.push(Event::Removed(identity.clone()));
-                    return false;
-                }
-                Some(_) => {}
-            }
-            true
-        });
-        self.expected.retain(|identity, since| match *since {
-            None => {
-                *since = Some(now_ms);
-                true
-            }
-            Some(since) if over(since) => {
-                events.push(Event::Removed(identity.clone()));
-                false
-            }
-            Some(_) => true,
-        });
-    }
-
-    /// What is known of an account whose refresh is over, if the account is still there.
-    pub(super) fn refreshed(&mut self, identity: &Identity, credential: Credential, redeemed: TokenDigest, now: u64) {
-        if let Some(entry) = self.entries.get_mut(identity) {
-            entry.refreshed(credential, redeemed, now);
-        }
-    }
-
-    pub(super) fn refused(&mut self, identity: &Identity, token: TokenDigest, why: String) {
-        if let Some(entry) = self.entries.get_mut(identity) {
-            entry.needs_login = Some(NeedsLogin { token, why });
-        }
-    }
-}
-
-type Present<'a> = BTreeMap<Identity, (PathBuf, AuthFile)>;
-
-/// Files of equal identity are one account: the freshest counts, the others are warned about.
-fn freshest<'a>(files: &Files, events: &mut Vec<Event>) -> Present<'a> {
-    let mut present: Present<'a> = BTreeMap::new();
-    for (path, known) in files {
-        let Some(file) = &known.good else { continue };
-        let Some((other, best)) = present.get(&file.identity) else {
-            present.insert(file.identity.clone(), (path.clone(), file.clone()));
-            continue;
-        };
-        let fresher = file.credential.freshness() > best.credential.freshness();
-        let (used, ignored) = if fresher { (path, other) } else { (other, path) };
-        if known.changed {
-            let warning = AccountWarning::Duplicate { used: used.clone(), ignored: ignored.clone() };
-            events.push(Event::Warning(warning));
-        }
-        if fresher {
-            present.insert(file.identity.clone(), (path.clone(), file.clone()));
-        }
-    }
-    present
-}
-
-fn warnings(files: &Files) -> Vec<Event> {
-    let mut events = Vec::new();
-    for (path, known) in files.iter().filter(|(_, known)| known.changed) {
-        match &known.problem {
-            // The auth directory is often Codex's own, with other files in it.
-            Some(FileProblem::NoAccount(_)) if path.file_name().is_none_or(|name| name != "auth.json") => {}
-            Some(problem) => {
-                events.push(Event::Warning(AccountWarning::File { path: path.clone(), problem: problem.clone() }))
-            }
-            None => {}
-        }
-        if known.exposed && known.good.is_some() {
-            events.push(Event::Warning(AccountWarning::Exposed { path: path.clone() }));
-        }
-    }
-    events
 }

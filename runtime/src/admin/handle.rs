@@ -10,7 +10,7 @@ use super::{Control, ControlError, ExplainRequest, NewUser, PageRequest};
 pub const PREFIX: &str = "/v0/management";
 
 /// Largest request body, in bytes.
-pub(crate) const LARGEST_BODY: usize = 64 * 1024;
+pub(super) const LARGEST_BODY: usize = 64 * 1024;
 
 /// Longest session identifier that is looked at; longer ones are no keys by far (K1).
 const LONGEST_SESSION_ID: usize = 4096;

@@ -21,7 +21,6 @@ pub use control::{
     Health, HealthStatus, NewUser, Page, PageRequest, ShownKey, User, Verdict,
 };
 pub use gate::{Gate, Presented, Refused};
-pub(crate) use handle::LARGEST_BODY;
 pub use handle::{PREFIX, USER_NAME_RULE, error_response, handle, is_user_name};
 pub use owner_socket::{OwnerSocket, SocketError};
 pub use serve_async_h1::{ListenError, listen, serve, serve_owner};

@@ -6,10 +6,11 @@ use homing_core::failure::Failure;
 
 use super::outgoing::Outgoing;
 use super::received::{Events, Received, Whole};
+use super::state::Gateway;
 use crate::accounts::Bearer;
 use crate::clock;
 use crate::config::Config;
-use crate::http::{Deadlines, Exchange, Headers, Origin, Pool, SendError};
+use crate::http::{Deadlines, Exchange, Headers, MemoryBudget, Reservation, SendError};
 use crate::wire::classify::classify_answer;
 
 /// An error answer is read up to here: enough to say why, and what a client is shown.
@@ -18,6 +19,9 @@ const ERROR_BODY_MAX: usize = 256 << 10;
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(10);
 /// The largest answer that is no event stream. It is read whole, so that a cut one is never passed on as whole.
 const WHOLE_BODY_MAX: usize = 64 << 20;
+
+/// Memory is reserved in steps of this many bytes.
+const BUDGET_STEP: usize = 64 << 10;
 
 /// How an attempt stands when the machine has to know.
 pub(super) enum Attempt {
@@ -37,20 +41,20 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn of(config: &Config) -> Self {
+    /// `left` is what remains of the request's own deadline: no attempt waits longer for its answer to begin.
+    pub(super) fn of(config: &Config, left: Duration) -> Self {
         let deadlines = Deadlines {
-            connect: config.upstream.connect_timeout,
-            head: config.upstream.head_timeout,
+            connect: config.upstream.connect_timeout.min(left),
+            head: config.upstream.head_timeout.min(left),
             body_idle: config.upstream.idle_timeout,
         };
-        Self { deadlines, head_hold: config.routing.head_hold }
+        Self { deadlines, head_hold: config.routing.head_hold.min(left) }
     }
 }
 
 /// Sends the request to the account with this credential.
 pub(super) async fn attempt(
-    pool: &Pool,
-    origin: &Origin,
+    gateway: &Gateway,
     request: &Outgoing,
     bearer: &Bearer,
     turn_state: bool,
@@ -60,9 +64,9 @@ pub(super) async fn attempt(
         // A credential that no header can carry is a credential that does not work.
         return Attempt::Failed(Failure::Unauthorized, None);
     };
-    let sent = pool.send(origin, &head, request.body(), request.repeatable, &bounds.deadlines).await;
+    let sent = gateway.pool.send(&gateway.origin, &head, request.body(), request.repeatable, &bounds.deadlines).await;
     match sent {
-        Ok(exchange) => read(exchange, request.is_responses, bounds.head_hold).await,
+        Ok(exchange) => read(exchange, request.is_responses, bounds.head_hold, &gateway.budget).await,
         Err(error) => {
             tracing::debug!(%error, "the attempt brought no answer");
             Attempt::Failed(failure_of(&error), None)
@@ -77,7 +81,7 @@ fn failure_of(error: &SendError) -> Failure {
     }
 }
 
-async fn read(exchange: Exchange, is_responses: bool, head_hold: Duration) -> Attempt {
+async fn read(exchange: Exchange, is_responses: bool, head_hold: Duration, budget: &MemoryBudget) -> Attempt {
     let status = exchange.head.status;
     if !(200..300).contains(&status) {
         return refused(exchange).await;
@@ -85,7 +89,7 @@ async fn read(exchange: Exchange, is_responses: bool, head_hold: Duration) -> At
     if is_responses && is_event_stream(&exchange.head.headers) {
         return Events::open(exchange, head_hold).await;
     }
-    whole(exchange, is_responses).await
+    whole(exchange, is_responses, budget).await
 }
 
 /// An error answer: read, classed, kept in case the client is to have it.
@@ -110,12 +114,12 @@ async fn refused(mut exchange: Exchange) -> Attempt {
 }
 
 /// Any other 2xx: served when it came whole and well-framed.
-async fn whole(mut exchange: Exchange, is_responses: bool) -> Attempt {
-    let mut body = Vec::new();
+async fn whole(mut exchange: Exchange, is_responses: bool, budget: &MemoryBudget) -> Attempt {
+    let (mut body, mut held) = (Vec::new(), budget.reservation());
     loop {
         match exchange.body.next().await {
             Ok(None) => break,
-            Ok(Some(bytes)) if body.len() + bytes.len() <= WHOLE_BODY_MAX => body.extend_from_slice(bytes),
+            Ok(Some(bytes)) if fits(&mut held, body.len() + bytes.len()) => body.extend_from_slice(bytes),
             Ok(Some(_)) | Err(_) => return Attempt::Failed(Failure::Server { retry_after: None }, None),
         }
     }
@@ -124,6 +128,11 @@ async fn whole(mut exchange: Exchange, is_responses: bool) -> Attempt {
         Some(failure) => Attempt::Failed(failure, Some(Received::Whole(answer))),
         None => Attempt::Served(Received::Whole(answer)),
     }
+}
+
+/// Whole answers count against the same memory as request bodies.
+fn fits(held: &mut Reservation, bytes: usize) -> bool {
+    bytes <= WHOLE_BODY_MAX && held.grow_to(bytes.next_multiple_of(BUDGET_STEP)).is_ok()
 }
 
 fn is_event_stream(headers: &Headers) -> bool {

@@ -1,6 +1,7 @@
 //! One client request under way: what it sends upstream, what came back, what the client got of it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use homing_core::failure::Failure;
 use homing_core::ids::{AccountId, TenantId};
@@ -12,6 +13,7 @@ use super::outgoing::Outgoing;
 use super::received::{Events, Progress, Received};
 use super::state::Gateway;
 use crate::accounts::Bearer;
+use crate::clock;
 use crate::http::{BodyKind, Headers, ResponseHead, ServerConn, WriteError};
 use crate::wire::headers::{TURN_STATE, passes_to_client};
 
@@ -32,6 +34,7 @@ pub(super) struct Call<'a> {
     pub(super) status: Option<u16>,
     /// The catalogue is asked for in the OpenAI shape (field J8).
     pub(super) catalogue_for_openai: bool,
+    began: Instant,
     used: Option<Bearer>,
 }
 
@@ -46,6 +49,7 @@ impl<'a> Call<'a> {
             shown: None,
             status: None,
             catalogue_for_openai: false,
+            began: clock::monotonic(),
             used: None,
         }
     }
@@ -75,7 +79,9 @@ impl<'a> Call<'a> {
         let mine = |token: &String| self.gateway.turn_states().belongs(self.tenant, token, account);
         let turn_state = self.outgoing.turn_state.as_ref().is_some_and(mine);
         let (gateway, client, outgoing) = (self.gateway, &mut *self.client, &self.outgoing);
-        let work = attempt(&gateway.pool, &gateway.origin, outgoing, &bearer, turn_state, Bounds::of(&gateway.config));
+        let left =
+            gateway.config.routing.request_deadline.saturating_sub(clock::monotonic().duration_since(self.began));
+        let work = attempt(gateway, outgoing, &bearer, turn_state, Bounds::of(&gateway.config, left));
         let attempt = smol::future::or(async { Some(work.await) }, async {
             client.gone().await;
             None

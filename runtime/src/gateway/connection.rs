@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use homing_core::turn::Turn;
+use homing_core::turn::{Outcome, Turn};
 use smol::net::TcpStream;
 
 use super::admit::admit;
@@ -44,6 +44,16 @@ pub(super) async fn serve(gateway: Arc<Gateway>, stream: TcpStream) {
     }
 }
 
+/// Tells a connection beyond `limits.connections` to come back: 503 to its first request.
+pub(super) async fn turn_away(gateway: &Gateway, stream: TcpStream) {
+    let mut client = ServerConn::new(stream, gateway.limits.clone());
+    match client.next_request().await {
+        Ok(Some(_)) => client.refuse(&HttpError::Busy).await,
+        Ok(None) => client.close().await,
+        Err(error) => client.refuse(&error).await,
+    }
+}
+
 async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead) -> Result<Then, HttpError> {
     let (path, query) = match head.target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -62,7 +72,7 @@ async fn respond(gateway: &Arc<Gateway>, client: &mut Client, head: &RequestHead
         Route::Health => health::health(gateway),
         Route::Ready => health::ready(gateway),
         Route::MethodNotAllowed { allow } => Answer::method_not_allowed(allow),
-        Route::Management { .. } => return management::serve(gateway, client, head).await,
+        Route::Management { .. } => return management::answer(gateway, client, head).await,
         Route::NotFound => Answer::not_found(),
     };
     Ok(local::answer(client, &answer).await)
@@ -115,7 +125,7 @@ async fn relay(
 
 async fn run(call: &mut Call<'_>, caller: &Caller, head: &RequestHead) -> Then {
     let began = clock::monotonic();
-    let request = admit(caller, head, &call.outgoing);
+    let request = admit(caller, head, &call.outgoing).await;
     let first = call.gateway.step(|env| Turn::start(request, env));
     match drive(call, first).await {
         Driven::Ended(outcome, turn) => {
@@ -127,5 +137,6 @@ async fn run(call: &mut Call<'_>, caller: &Caller, head: &RequestHead) -> Then {
             report::request(call, caller, head, &turn, report::End::ClientLeft, began);
             Then::Abort
         }
+        Driven::Fault => call.end(Outcome::Broken).await,
     }
 }

@@ -23,15 +23,11 @@ pub(super) async fn answer(client: &mut Client, answer: &Answer) -> Then {
             tracing::error!(name, "an answer of ours has a header that cannot be written");
         }
     }
-    write(client, answer.status, &headers, &answer.body).await
-}
-
-/// Writes a whole answer from its parts.
-pub(super) async fn write(client: &mut Client, status: u16, headers: &Headers, body: &[u8]) -> Then {
-    if client.start_response(status, headers, BodyKind::Length(body.len() as u64)).is_err() {
+    let kind = BodyKind::Length(answer.body.len() as u64);
+    if client.start_response(answer.status, &headers, kind).is_err() {
         return Then::Abort;
     }
-    match client.finish_with(body).await {
+    match client.finish_with(&answer.body).await {
         Ok(true) => Then::Next,
         Ok(false) => Then::Close,
         Err(_) => Then::Abort,

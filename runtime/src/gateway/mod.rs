@@ -10,7 +10,7 @@
 //! | the end | `finish`, `local`, `report` |
 //!
 //! `state` is what all of them share, `open` and `serve` start and stop it, `reload` follows the auth files, `operator` is the
-//! management API's view of it, `management` that API on the data port.
+//! management API's view of it.
 
 mod admit;
 mod attempt;

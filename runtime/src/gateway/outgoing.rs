@@ -1,5 +1,7 @@
 //! A client's request as it goes upstream: header allow-list, the account's credentials, the body as it came (R6, K3).
 
+use std::sync::Arc;
+
 use crate::accounts::Bearer;
 use crate::http::{Body, Headers, InvalidField, Origin, RequestHead, Version};
 use crate::wire::headers::{TURN_STATE, passes_upstream};
@@ -10,7 +12,7 @@ pub(super) struct Outgoing {
     target: String,
     /// What passes of the client's headers.
     headers: Headers,
-    body: Option<Body>,
+    body: Option<Arc<Body>>,
     /// The client's turn-state token, which goes back only to the account that issued it (R7).
     pub(super) turn_state: Option<String>,
     /// Whether it may be sent again once bytes of it were sent (R2).
@@ -42,6 +44,7 @@ impl Outgoing {
         let once = head.headers.count(TURN_STATE) == 1;
         let turn_state = head.headers.get_str(TURN_STATE).filter(|_| once).map(str::to_owned);
         let repeatable = is_responses || head.method == "GET";
+        let body = body.map(Arc::new);
         Ok(Self { method: head.method.clone(), target, headers, body, turn_state, repeatable, is_responses })
     }
 
@@ -62,8 +65,13 @@ impl Outgoing {
         Ok(RequestHead { method: self.method.clone(), target: self.target.clone(), version: Version::Http11, headers })
     }
 
+    /// The body, for another thread to read.
+    pub(super) fn shared_body(&self) -> Option<Arc<Body>> {
+        self.body.clone()
+    }
+
     /// The body, as it came.
     pub(super) fn body(&self) -> &[u8] {
-        self.body.as_deref().unwrap_or_default()
+        self.body.as_ref().map_or(&[], |body| body)
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn expect_known(gateway: &Gateway) {
 /// Looks at the auth directory once and acts on what changed.
 pub(super) async fn scan(gateway: &Arc<Gateway>) {
     let roster = gateway.roster.clone();
-    let now = clock::wall_ms();
+    // A wall clock that is set forward must not make two looks seem `removal-grace` apart.
+    let now = clock::steady_ms();
     let events = smol::unblock(move || roster.scan(now)).await;
     for event in events {
         apply(gateway, event);
@@ -44,7 +45,7 @@ pub(super) async fn scan_forever(gateway: Arc<Gateway>) {
 fn apply(gateway: &Gateway, event: Event) {
     match event {
         Event::Appeared { identity, label } => appeared(gateway, identity, &label),
-        Event::Gained { old, new } => gained(gateway, &old, new),
+        Event::Gained { old, new } => gained(gateway, &old, &new),
         Event::Changed(identity) => {
             if let Some(id) = gateway.number(&identity) {
                 set_standing(gateway, id, &identity);
@@ -87,21 +88,25 @@ fn set_standing(gateway: &Gateway, id: AccountId, identity: &Identity) {
     gateway.fleet().set(id, standing);
 }
 
-/// The account gained a field of its identity that was missing: its number, and with it every row, follows (spec §1).
-fn gained(gateway: &Gateway, old: &Identity, new: Identity) {
-    let Some(before) = gateway.number(old).and_then(|id| gateway.named(id)) else { return };
+/// The account gained a field of its identity that was missing: its number, and with it every row, follows (spec §1). It may
+/// be loaded, or known from its bindings alone; then it appears next.
+fn gained(gateway: &Gateway, old: &Identity, new: &Identity) {
     match gateway.store.rename_account_identity(&old.stable(), &new.stable()) {
         Renamed::Done(id) => {
             let mut names = gateway.names.write().unwrap_or_else(PoisonError::into_inner);
             names.numbers.remove(old);
-            names.numbers.insert(new.clone(), id);
-            names.accounts.insert(id, Named { identity: new, ..before });
+            if let Some(named) = names.accounts.get_mut(&id) {
+                named.identity = new.clone();
+                names.numbers.insert(new.clone(), id);
+            }
         }
-        Renamed::Unknown | Renamed::Taken { .. } => {
-            let label = before.label.clone();
+        // Both have rows: the poorer identity is an account of its own, which is gone.
+        Renamed::Taken { old: gone, .. } => {
+            let label = gateway.account_label(gone);
             removed(gateway, old);
-            appeared(gateway, new, &label);
+            appeared(gateway, new.clone(), &label);
         }
+        Renamed::Unknown => {}
     }
 }
 

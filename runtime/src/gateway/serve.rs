@@ -11,7 +11,7 @@ use super::management::Management;
 use super::open::{StartError, open};
 use super::state::Gateway;
 use super::{connection, operator::Operator, reload};
-use crate::admin::{self, OwnerSocket};
+use crate::admin::{self, Gate, OwnerSocket};
 use crate::config::Config;
 use crate::{clock, os};
 
@@ -19,6 +19,10 @@ use crate::{clock, os};
 const PURGE_EVERY: Duration = Duration::from_secs(10);
 /// How often an ending gateway looks whether its connections are done.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
+/// How long the store may take to write the rest and close.
+const STORE_WAIT: Duration = Duration::from_secs(30);
+/// Connections beyond the limit that are open at once to be told so.
+const TURNED_AWAY: u64 = 256;
 /// Wait after a refused accept: out of descriptors, for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -37,6 +41,7 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     announce(&gateway, address, admin.as_ref().and_then(|(l, _)| l.local_addr().ok()));
 
     let control: Arc<dyn admin::Control> = Arc::new(Operator::running(Arc::clone(&gateway)));
+    serve_management(&gateway, &control);
     let mut background = vec![
         os::spawn(reload::scan_forever(Arc::clone(&gateway))),
         os::spawn(reload::refresh_forever(Arc::clone(&gateway))),
@@ -44,11 +49,7 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
         os::spawn(reap(Arc::clone(&gateway))),
     ];
     if let Some((listener, gate)) = admin {
-        let gate = Arc::new(gate);
-        if gateway.config.admin.management_on_data_port {
-            let _ = gateway.management.set(Management { gate: Arc::clone(&gate), control: Arc::downgrade(&control) });
-        }
-        background.push(os::spawn(admin::serve(listener, gate, Arc::clone(&control))));
+        background.push(os::spawn(admin::serve(listener, Arc::new(gate), Arc::clone(&control))));
     }
     background.push(os::spawn(async move { admin::serve_owner(&socket, control).await }));
     let accepting = os::spawn(accept(Arc::clone(&gateway), listener));
@@ -60,13 +61,26 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     for task in background {
         task.cancel().await;
     }
-    let health = gateway.store.shutdown().await;
+    let Some(health) = clock::within(STORE_WAIT, gateway.store.shutdown()).await else {
+        tracing::error!("the store did not close in time; what was not on disk is lost");
+        return Ok(());
+    };
     match health.last_error {
         Some(error) => tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk"),
         None => tracing::info!("stopped, everything is on disk"),
     }
     drop(lock);
     Ok(())
+}
+
+/// T5: the management API on the data port, where that is asked for; the configuration made sure that there is a key.
+fn serve_management(gateway: &Gateway, control: &Arc<dyn admin::Control>) {
+    let settings = &gateway.config.admin;
+    if let Some(key) = settings.key.as_ref().filter(|_| settings.management_on_data_port) {
+        let gate = Gate::new(key, settings.hosts.iter());
+        let control = Arc::clone(control);
+        let _ = gateway.management.set(Management { gate, control });
+    }
 }
 
 /// Says where the gateway listens: in the log, and in `listening.json` for programs that chose port 0.
@@ -98,15 +112,18 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
                 continue;
             }
         };
-        if gateway.connections() >= gateway.config.limits.connections {
-            // Closed unanswered: at this limit an answer costs what is missing. Clients try again.
-            tracing::warn!(limit = gateway.config.limits.connections, "limits.connections reached");
+        let (open, limit) = (gateway.connections(), gateway.config.limits.connections);
+        if open >= limit.saturating_add(TURNED_AWAY) {
+            tracing::warn!(limit, "far more connections than limits.connections: one is closed unanswered");
             continue;
         }
-        let open = Open::count(Arc::clone(&gateway));
+        let counted = Open::count(Arc::clone(&gateway));
         os::spawn(async move {
-            connection::serve(Arc::clone(&open.0), stream).await;
-            drop(open);
+            match open >= limit {
+                true => connection::turn_away(&counted.0, stream).await,
+                false => connection::serve(Arc::clone(&counted.0), stream).await,
+            }
+            drop(counted);
         })
         .detach();
     }

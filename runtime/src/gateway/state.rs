@@ -46,7 +46,7 @@ pub(crate) struct Gateway {
     pub(super) open_connections: AtomicU64,
     pub(super) requests: AtomicU64,
     pub(super) draining: AtomicBool,
-    /// Set where the data port serves the management API (T5).
+    /// Set where the data port serves the management API too (T5).
     pub(super) management: OnceLock<Management>,
 }
 

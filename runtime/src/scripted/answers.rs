@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::behaviour::Behaviour;
 use super::connection::Head;
 use super::failures;
-use super::ids::{self, Mint};
+use super::ids::{self, Mint, Tag};
 use super::prompt::Prompt;
 use super::registry::Identity;
 use super::reply::{Action, Answer, Payload};
@@ -114,10 +114,9 @@ fn judge_turn_state(
     violations: &mut Vec<String>,
 ) -> Result<(), Box<Answer>> {
     for value in head.all("x-codex-turn-state") {
-        match ids::issuer_of_turn_state(value) {
-            Some(tag) if tag == who.tag => {}
-            Some(tag) => {
-                let owner = state.with(|inner| inner.registry.name_of(tag).unwrap_or("an unknown account").to_owned());
+        match issuer(state, ids::issuer_of_turn_state(value)) {
+            Some((tag, _)) if tag == who.tag => {}
+            Some((_, owner)) => {
                 violations.push(format!("the turn state of {owner} was sent to {}", who.name));
                 return Err(Box::new(bad("invalid_turn_state", "The turn state belongs to another account.")));
             }
@@ -136,24 +135,29 @@ fn judge_anchors(
     let (reject, lenient) =
         state.with(|inner| (inner.knobs.reject_foreign_reasoning, inner.knobs.accept_unknown_previous));
     if let Some(id) = &prompt.previous {
-        // An id that only looks like one of ours names no account here.
-        let issuer =
-            ids::issuer_of_response(id).filter(|tag| state.with(|inner| inner.registry.name_of(*tag).is_some()));
-        if issuer.is_some_and(|tag| tag != who.tag) {
-            violations.push(format!("a previous response of another account was sent to {}", who.name));
+        let issuer = issuer(state, ids::issuer_of_response(id));
+        let own = issuer.as_ref().is_some_and(|(tag, _)| *tag == who.tag);
+        if let Some((_, owner)) = issuer.as_ref().filter(|_| !own) {
+            violations.push(format!("a previous response of {owner} was sent to {}", who.name));
         }
-        if issuer != Some(who.tag) && !(lenient && issuer.is_none()) {
+        if !(own || lenient && issuer.is_none()) {
             let message = format!("Previous response with id '{id}' not found.");
             return Err(Box::new(bad("previous_response_not_found", &message)));
         }
     }
-    let foreign = prompt.sealed.iter().any(|s| ids::issuer_of_sealed(s).is_some_and(|tag| tag != who.tag));
+    let foreign = prompt.sealed.iter().any(|sealed| ids::issuer_of_sealed(sealed).is_some_and(|tag| tag != who.tag));
     if foreign && reject {
         let message =
             "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
         return Err(Box::new(bad("invalid_encrypted_content", message)));
     }
     Ok(())
+}
+
+/// The account behind a tag, with its name. An identifier of the right form may still be nobody's.
+fn issuer(state: &State, tag: Option<Tag>) -> Option<(Tag, String)> {
+    let tag = tag?;
+    state.with(|inner| inner.registry.name_of(tag).map(|name| (tag, name.to_owned())))
 }
 
 pub(super) fn bad(code: &str, message: &str) -> Answer {

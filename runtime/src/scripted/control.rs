@@ -1,15 +1,5 @@
-//! The control endpoint: lets other processes script the upstream over HTTP.
-//!
-//! | request | body | answer |
-//! | --- | --- | --- |
-//! | `POST /_script/rules` | a rule or a list of them | `{"ids": [..]}` |
-//! | `DELETE /_script/rules` | a rule id, or nothing for all | `{}` |
-//! | `GET /_script/log?since=N` | | `{"total": n, "seen": [..]}` |
-//! | `POST /_script/accounts` | an account or a list of them | `[{"name", "auth_json", "flat_json"}, ..]` |
-//! | `GET /_script/accounts` | | the same for all |
-//! | `POST /_script/gates` | `{"release": name}` or `{"hold": name}` | `{"waiting": n}` |
-//! | `POST /_script/settings` | [`Settings`] | `{}` |
-//! | `POST /_script/revoke` | `{"access": name}` or `{"refresh": name}` | `{}` |
+//! The control endpoint: lets other processes script the upstream over HTTP. Its requests are listed in the
+//! [parent module](super).
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -14,6 +14,20 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Other processes script it over HTTP, with [`Rule`]s, [`Behaviour`]s and [`AccountSpec`]s as JSON
+//! (`{"account": "amber", "times": 1, "behaviour": {"kind": "usage_limit", "resets_in": 60}}`):
+//!
+//! | request | body | answer |
+//! | --- | --- | --- |
+//! | `POST /_script/rules` | a rule or a list of them | `{"ids": [..]}` |
+//! | `DELETE /_script/rules` | a rule id, or nothing for all | `{}` |
+//! | `GET /_script/log?since=N` | | `{"total": n, "seen": [..]}` |
+//! | `POST /_script/accounts` | an account or a list of them | `[{"name", "auth_json", "flat_json"}, ..]` |
+//! | `GET /_script/accounts` | | the same for all |
+//! | `POST /_script/gates` | `{"release": name}` or `{"hold": name}` | `{"waiting": n}` |
+//! | `POST /_script/settings` | any of `reject_foreign_reasoning`, `accept_unknown_previous`, `deltas`, `input_tokens` | `{}` |
+//! | `POST /_script/revoke` | `{"access": name}` or `{"refresh": name}` | `{}` |
 
 mod account;
 mod answers;

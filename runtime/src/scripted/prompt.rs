@@ -71,7 +71,7 @@ struct Tool {
     #[serde(default)]
     name: String,
     #[serde(default)]
-    tools: Vec<Tool>,
+    tools: Vec<Self>,
 }
 
 impl Prompt {
@@ -103,10 +103,11 @@ fn list<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Vec<T> {
     serde_json::from_str(raw.get()).unwrap_or_default()
 }
 
-/// The text of the last user message, unless a tool has answered since.
+/// The text of the last user message, unless a tool has answered it, or a compaction has taken the answer in.
 fn last_question(items: &[Item<'_>]) -> Option<String> {
     let is_user = |i: &Item<'_>| i.role.as_deref() == Some("user");
-    let is_output = |i: &Item<'_>| i.kind.as_deref().is_some_and(|k| k.ends_with("_call_output"));
+    let is_output =
+        |i: &Item<'_>| i.kind.as_deref().is_some_and(|k| k.ends_with("_call_output") || k.starts_with("compaction"));
     let last = items.iter().rev().find(|i| is_user(i) || is_output(i)).filter(|i| is_user(i))?;
     let raw = last.content?;
     let parts: Vec<Part> = list(raw);
@@ -185,6 +186,8 @@ mod tests {
         assert!(read(&json!({"model": "m", "input": [user, output], "tools": tools})).call.is_none());
         assert!(read(&json!({"model": "m", "input": [user, output, user], "tools": tools})).call.is_some());
         assert!(read(&json!({"model": "m", "input": [user], "tools": []})).call.is_none());
+        let compacted = json!({"type": "compaction", "encrypted_content": "e"});
+        assert!(read(&json!({"model": "m", "input": [user, compacted], "tools": tools})).call.is_none());
     }
 
     #[test]

@@ -115,3 +115,35 @@ fn begin(args: &StandaloneArgs) -> Result<Upstream, StandaloneError> {
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(StandaloneError::Output)?;
     Ok(upstream)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_makes_the_accounts_and_their_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth_dir = Some(dir.path().join("auth"));
+        let upstream = begin(&StandaloneArgs { accounts: 2, auth_dir, ..StandaloneArgs::default() }).unwrap();
+        let names: Vec<_> =
+            std::fs::read_dir(dir.path().join("auth")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2);
+        assert!(upstream.account("account-2").is_some());
+    }
+
+    #[test]
+    fn what_stops_it_is_named() {
+        let taken = Upstream::start(Options::default()).unwrap();
+        let error = begin(&StandaloneArgs { listen: taken.addr(), ..StandaloneArgs::default() }).unwrap_err();
+        assert!(error.to_string().contains(&taken.addr().to_string()), "{error}");
+        assert!(matches!(
+            begin(&StandaloneArgs { accounts: 1001, ..StandaloneArgs::default() }),
+            Err(StandaloneError::TooManyAccounts(1001))
+        ));
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let args = StandaloneArgs { auth_dir: Some(file), ..StandaloneArgs::default() };
+        assert!(matches!(begin(&args), Err(StandaloneError::AuthDir(..))));
+    }
+}

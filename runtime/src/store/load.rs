@@ -16,7 +16,7 @@ use super::names::{AccountName, Names};
 
 // The outer loop walks bindings in the order of their ids, the inner one an index that holds all it needs in the same
 // order: two sequential scans. CROSS JOIN and the unary plus keep the planner from anything cleverer.
-const ROWS: &str = "
+pub(super) const ROWS: &str = "
 SELECT b.id, b.tenant_id, b.account_id, b.state, b.generation, b.pending_account_id,
        b.created_ms, b.renewed_ms, b.expires_ms, k.digest, k.kind
 FROM bindings b CROSS JOIN binding_keys k ON k.binding_id = b.id

@@ -44,7 +44,7 @@ pub use error::StoreError;
 pub use listing::Page;
 pub use names::{Renamed, Tenant};
 pub use open::migrate_to;
-pub use users::{NewKey, StoredUser};
+pub(crate) use users::{NewKey, StoredUser};
 pub use writer::StoreHealth;
 
 use crate::clock;
@@ -211,7 +211,8 @@ impl Store {
     }
 
     /// Queues the renewals that were coalesced, writes everything, and closes the database, moving its log into the file.
-    /// Afterwards the store answers from memory and nothing becomes durable any more.
+    /// Afterwards the store answers from memory and nothing becomes durable any more. Waits for the disk as long as that
+    /// takes to write or to refuse: a caller in a hurry puts a bound on it.
     pub async fn shutdown(self: &Arc<Self>) -> StoreHealth {
         self.flush_renewals();
         let store = Arc::clone(self);
@@ -248,10 +249,13 @@ impl Drop for Store {
     }
 }
 
-/// A database whose schema says it is ours and which then cannot be read as such is damaged.
+/// A database whose schema says it is ours and which then lacks a table or holds what no row can be is damaged; a disk that
+/// could not be read is not.
 fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
-    match StoreError::sqlite(path, "load", error) {
-        StoreError::Failed { path, detail, .. } => StoreError::Damaged { path, detail },
-        other => other,
+    match error.sqlite_error_code() {
+        None | Some(rusqlite::ErrorCode::Unknown) => {
+            StoreError::Damaged { path: path.to_path_buf(), detail: error.to_string() }
+        }
+        Some(_) => StoreError::sqlite(path, "load", error),
     }
 }

@@ -4,9 +4,12 @@
 //! memory is the authority, so a write by anybody else would be lost or, worse, half seen; and without shared memory the
 //! database needs no `-shm` file. The price: `sqlite3` on the command line cannot read the file of a running gateway.
 //! `homing bindings list` can, through the running gateway.
+//!
+//! Nothing in this process may open an existing database file but SQLite: when any descriptor of a file is closed, POSIX
+//! drops every lock the process has on it, SQLite's too.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,10 +20,6 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::StoreError;
 use super::{migrate, schema};
 
-/// What every SQLite file begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// SQLite's header.
-const HEADER: u64 = 100;
 /// Up to this size every page is checked at start; beyond it what is read (all bindings, keys and users) has to do.
 const CHECKED_MAX: u64 = 256 << 20;
 /// How long an open waits for somebody else's lock: long enough for a process that is just ending.
@@ -56,7 +55,7 @@ pub fn migrate_to(path: &Path, to: u32) -> Result<(), StoreError> {
     conn.close().map_err(|(_, e)| StoreError::sqlite(path, "close", &e))
 }
 
-/// Makes the directory (0700) and an empty file (0600) where there is none; else looks whether the file can be a database.
+/// Makes the directory (0700) and an empty file (0600) where there is none; an existing one is only looked at from outside.
 fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let dir = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DirBuilder::new()
@@ -69,7 +68,7 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         Err(e) if e.kind() == ErrorKind::NotFound => {}
         Err(e) => return Err(StoreError::io(path, "open", &e)),
         Ok(meta) if !meta.is_file() => return Err(StoreError::NotAFile { path: path.to_path_buf() }),
-        Ok(meta) if meta.len() > 0 => return check_header(path),
+        Ok(meta) if meta.len() > 0 => return Ok(()),
         Ok(_) => {}
     }
     if lone_wal {
@@ -88,20 +87,6 @@ fn wal_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     name.into()
-}
-
-fn check_header(path: &Path) -> Result<(), StoreError> {
-    let mut head = Vec::with_capacity(HEADER as usize);
-    File::open(path)
-        .and_then(|file| file.take(HEADER).read_to_end(&mut head))
-        .map_err(|e| StoreError::io(path, "read", &e))?;
-    if !head.starts_with(MAGIC) {
-        return Err(StoreError::NotADatabase { path: path.to_path_buf() });
-    }
-    if (head.len() as u64) < HEADER {
-        return Err(StoreError::Damaged { path: path.to_path_buf(), detail: "its header is cut short".into() });
-    }
-    Ok(())
 }
 
 /// A locked connection to a database that is ours, whole, and of a schema we know. Only reads, and on an error leaves the

@@ -49,12 +49,6 @@ pub(super) struct Batch {
     pub(super) up_to: Seq,
 }
 
-impl Batch {
-    pub(super) fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.names.is_empty()
-    }
-}
-
 impl Queue {
     /// An empty queue over a disk that has seen row ids below `next_id`.
     pub(super) fn new(next_id: RowId) -> Self {

@@ -58,6 +58,8 @@ pub(super) struct Shared {
 
 pub(super) struct State {
     pub(super) queue: Queue,
+    /// Changes taken from the queue and not yet known to be durable.
+    pub(super) writing: usize,
     /// In order, each with the last change that was queued before it.
     pub(super) jobs: VecDeque<(Seq, Job)>,
     pub(super) failing: Option<Failing>,
@@ -67,7 +69,7 @@ pub(super) struct State {
 
 impl Shared {
     pub(super) fn new(path: PathBuf, queue: Queue, stop: Stop) -> Self {
-        let state = State { queue, jobs: VecDeque::new(), failing: None, refused: 0, stop };
+        let state = State { queue, writing: 0, jobs: VecDeque::new(), failing: None, refused: 0, stop };
         Self { path, durable: Durable::default(), state: Mutex::new(state), wake: Condvar::new() }
     }
 
@@ -93,7 +95,9 @@ impl Shared {
             // Changes that cancelled each other out are durable too, and an error is tested again even with nothing to write.
             let dirty = state.queue.len() > 0 || state.queue.last() > self.durable.seq();
             if due && (dirty || (state.failing.is_some() && !stopping)) {
-                return Some(Some(state.queue.take(BATCH_MAX)));
+                let batch = state.queue.take(BATCH_MAX);
+                state.writing = batch.changes.len() + batch.names.len();
+                return Some(Some(batch));
             }
             if !state.jobs.is_empty() {
                 return Some(None);
@@ -134,6 +138,7 @@ impl Shared {
 
     fn succeeded(&self, applied: Applied) {
         let mut state = self.lock();
+        state.writing = 0;
         if let Some((rows, first)) = applied.refused {
             state.refused += rows as u64;
             tracing::error!(rows, first, "the database's checks refused rows; they live in memory alone");
@@ -145,6 +150,7 @@ impl Shared {
 
     fn failed(&self, batch: Batch, error: String) {
         let mut state = self.lock();
+        state.writing = 0;
         state.queue.put_back(batch);
         let queued = state.queue.len();
         let (since, pause) = match &state.failing {

@@ -11,30 +11,30 @@ use super::{Names, Store, StoreError, Tenant};
 
 /// A managed user as stored: never the key, only its SHA-256.
 #[derive(Clone, PartialEq, Eq)]
-pub struct StoredUser {
+pub(crate) struct StoredUser {
     /// The user's tenant, and its scope's number.
-    pub tenant: TenantId,
+    pub(crate) tenant: TenantId,
     /// Stable: `usr_` and 24 hexadecimal digits.
-    pub user_id: String,
+    pub(crate) user_id: String,
     /// What the operator calls the user.
-    pub name: String,
+    pub(crate) name: String,
     /// The active key.
-    pub key: NewKey,
+    pub(crate) key: NewKey,
     /// Known but not let in.
-    pub disabled: bool,
+    pub(crate) disabled: bool,
     /// When the user was made.
-    pub created: Time,
+    pub(crate) created: Time,
 }
 
 /// What is stored of a key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct NewKey {
+pub(crate) struct NewKey {
     /// SHA-256 of the key.
-    pub hash: [u8; 32],
+    pub(crate) hash: [u8; 32],
     /// Its last four characters, for telling keys apart.
-    pub hint: String,
+    pub(crate) hint: String,
     /// When it was made.
-    pub created: Time,
+    pub(crate) created: Time,
 }
 
 impl std::fmt::Debug for StoredUser {
@@ -52,13 +52,13 @@ impl std::fmt::Debug for StoredUser {
 impl Store {
     /// The stable scope of a user's keys (K2).
     #[must_use]
-    pub fn user_scope(user_id: &str) -> Arc<str> {
+    pub(crate) fn user_scope(user_id: &str) -> Arc<str> {
         format!("user:{user_id}").into()
     }
 
     /// A number and scope for a user that is about to be stored.
     #[must_use]
-    pub fn new_user_tenant(&self, user_id: &str) -> Tenant {
+    pub(crate) fn new_user_tenant(&self, user_id: &str) -> Tenant {
         let id = self.name(Names::next_tenant);
         Tenant { id, scope: Self::user_scope(user_id) }
     }
@@ -67,7 +67,7 @@ impl Store {
     ///
     /// # Errors
     /// What the disk reports.
-    pub async fn users(&self) -> Result<Vec<StoredUser>, StoreError> {
+    pub(crate) async fn users(&self) -> Result<Vec<StoredUser>, StoreError> {
         if !self.on_disk() {
             return Ok(Vec::new());
         }
@@ -78,7 +78,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Taken`], or what the disk reports; then nothing was stored.
-    pub async fn insert_user(
+    pub(crate) async fn insert_user(
         &self,
         user: StoredUser,
         committed: impl FnOnce() + Send + 'static,
@@ -96,7 +96,7 @@ impl Store {
     ///
     /// # Errors
     /// What the disk reports; then nothing was changed.
-    pub async fn set_user_key(
+    pub(crate) async fn set_user_key(
         &self,
         tenant: TenantId,
         key: NewKey,
@@ -109,7 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// What the disk reports; then nothing was changed.
-    pub async fn set_user_disabled(
+    pub(crate) async fn set_user_disabled(
         &self,
         tenant: TenantId,
         disabled: bool,
@@ -122,7 +122,7 @@ impl Store {
     ///
     /// # Errors
     /// What the disk reports; then nothing was deleted.
-    pub async fn delete_user(
+    pub(crate) async fn delete_user(
         &self,
         tenant: TenantId,
         committed: impl FnOnce() + Send + 'static,

@@ -22,7 +22,7 @@ pub struct StoreHealth {
     pub durable_seq: Seq,
     /// The last change made in memory.
     pub last_seq: Seq,
-    /// Changes waiting to be written, at most one for each row.
+    /// Changes not yet durable, at most one for each row and those being written.
     pub queued: usize,
     /// Why commits fail, which file it is about, and what to do; `None` while they succeed.
     pub last_error: Option<String>,
@@ -132,7 +132,7 @@ impl Writer {
         StoreHealth {
             durable_seq: self.shared.durable.seq(),
             last_seq: state.queue.last(),
-            queued: state.queue.len(),
+            queued: state.queue.len() + state.writing,
             last_error: state.failing.as_ref().map(|f| f.error.clone()),
             since: state.failing.as_ref().map(|f| f.since),
             refused: state.refused,

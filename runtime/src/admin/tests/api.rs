@@ -10,14 +10,14 @@ fn a_user_lives_from_creation_to_deletion() {
     assert!(made.to_lowercase().contains("cache-control: no-store\r\n"), "{made}");
     insta::assert_json_snapshot!(json(&made), @r#"
     {
-      "key": "hmg_first",
       "user": {
-        "created": "2023-11-14T22:13:20.000Z",
-        "disabled": false,
         "id": "u1",
-        "key_created": "2023-11-14T22:13:20.000Z",
-        "name": "ann"
-      }
+        "name": "ann",
+        "disabled": false,
+        "created": "2023-11-14T22:13:20.000Z",
+        "key_created": "2023-11-14T22:13:20.000Z"
+      },
+      "key": "hmg_first"
     }
     "#);
     let again = served.ask("POST /v0/management/users", JSON, r#"{"name":"ann"}"#);
@@ -25,11 +25,11 @@ fn a_user_lives_from_creation_to_deletion() {
     insta::assert_json_snapshot!(json(&again), @r#"
     {
       "error": {
-        "fix": "choose another name",
         "message": "user: \"ann\" is there already; choose another name",
         "type": "conflict",
+        "what": "user",
         "value": "ann",
-        "what": "user"
+        "fix": "choose another name"
       }
     }
     "#);

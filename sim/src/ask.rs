@@ -1,0 +1,117 @@
+//! What clients send: sessions named in several ways, the same ids under every tenant.
+
+use homing_core::fleet::ModelId;
+use homing_core::ids::{AccountId, TenantId};
+use homing_core::key::{Keys, SignalKind};
+use homing_core::time::Time;
+use homing_core::turn::Request;
+
+/// How a request names its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// Header only.
+    Header,
+    /// Header, and a `prompt_cache_key` that every session of the tenant sends.
+    HeaderAndShared,
+    /// Header, and a `prompt_cache_key` of this session alone.
+    HeaderAndOwn,
+    /// Body field, and the shared `prompt_cache_key`.
+    BodyAndShared,
+    /// Only the session's own `prompt_cache_key`.
+    Own,
+    /// Only the shared `prompt_cache_key`.
+    Shared,
+    /// No session at all (B1).
+    Nothing,
+}
+
+/// What is odd about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Oddity {
+    /// Nothing.
+    Plain,
+    /// It names one model.
+    Model,
+    /// It cannot be repeated once it was sent.
+    Once,
+    /// Only this account can serve it (R1).
+    Pinned(AccountId),
+}
+
+/// One request a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ask {
+    /// Who.
+    pub tenant: TenantId,
+    /// Which session of theirs.
+    pub session: u8,
+    /// How it names it.
+    pub form: Form,
+    /// What is odd.
+    pub oddity: Oddity,
+}
+
+impl Form {
+    /// Whether requests of this form differ between sessions.
+    #[must_use]
+    pub const fn names_session(self) -> bool {
+        !matches!(self, Self::Shared | Self::Nothing)
+    }
+}
+
+impl Ask {
+    /// The session keys under a scope.
+    #[must_use]
+    pub fn keys(&self, scope: &str) -> Keys {
+        let (header, body, own) =
+            (format!("s{}", self.session), format!("b{}", self.session), format!("p{}", self.session));
+        let shared = "the-application";
+        let signals: &[(SignalKind, &str)] = match self.form {
+            Form::Header => &[(SignalKind::SessionHeader, &header)],
+            Form::HeaderAndShared => &[(SignalKind::SessionHeader, &header), (SignalKind::PromptCacheKey, shared)],
+            Form::HeaderAndOwn => &[(SignalKind::SessionHeader, &header), (SignalKind::PromptCacheKey, &own)],
+            Form::BodyAndShared => &[(SignalKind::BodySession, &body), (SignalKind::PromptCacheKey, shared)],
+            Form::Own => &[(SignalKind::PromptCacheKey, &own)],
+            Form::Shared => &[(SignalKind::PromptCacheKey, shared)],
+            Form::Nothing => &[],
+        };
+        Keys::session(scope, signals.iter().map(|(kind, value)| (*kind, value.as_bytes())))
+    }
+
+    /// The request as the core sees it.
+    #[must_use]
+    pub fn request(&self, began: Time) -> Request {
+        Request {
+            tenant: self.tenant,
+            keys: self.keys(&format!("user:{}", self.tenant.0)),
+            model: (self.oddity == Oddity::Model).then(|| ModelId::of("model-1")),
+            repeatable: self.oddity != Oddity::Once,
+            pin: match self.oddity {
+                Oddity::Pinned(account) => Some(account),
+                Oddity::Plain | Oddity::Model | Oddity::Once => None,
+            },
+            began,
+        }
+    }
+
+    /// A short name for traces: tenant, session, form, oddity.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let form = match self.form {
+            Form::Header => "h",
+            Form::HeaderAndShared => "h+shared",
+            Form::HeaderAndOwn => "h+own",
+            Form::BodyAndShared => "b+shared",
+            Form::Own => "own",
+            Form::Shared => "shared",
+            Form::Nothing => "none",
+        };
+        let odd = match self.oddity {
+            Oddity::Plain => String::new(),
+            Oddity::Model => " model".into(),
+            Oddity::Once => " once".into(),
+            Oddity::Pinned(account) => format!(" pin=a{}", account.0),
+        };
+        format!("t{}/s{}/{form}{odd}", self.tenant.0, self.session)
+    }
+}

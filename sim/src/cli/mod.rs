@@ -1,0 +1,172 @@
+//! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
+
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use homing_sim::choose::{self, Chooser, Listed, Seeded};
+use homing_sim::explore::explore;
+use homing_sim::plant::Plant;
+use homing_sim::run::{Plan, run};
+use homing_sim::scope::Scope;
+use homing_sim::shrink::shrink;
+use homing_sim::sweep::sweep;
+
+/// It holds.
+pub(crate) const HOLDS: u8 = 0;
+/// A rule is broken.
+pub(crate) const BROKEN: u8 = 1;
+/// Nothing interesting happened, or not everything was visited.
+pub(crate) const INCONCLUSIVE: u8 = 2;
+/// The command line cannot be read.
+const USAGE: u8 = 3;
+
+/// Drives Homing's affinity machine through failures, races, crashes and restarts.
+#[derive(Parser, Debug)]
+#[command(
+    name = "homing-sim",
+    version,
+    after_help = "Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// A bug to put in, by name (see `planted`)
+    #[arg(long, global = true, value_parser = plant)]
+    plant: Option<Plant>,
+    /// Machine-readable output, one JSON document a line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// One run, as a time line
+    Run(RunArgs),
+    /// The run of recorded choices, as a time line
+    Replay(ChoiceArgs),
+    /// A smaller list of choices that breaks the same rule
+    Shrink(ChoiceArgs),
+    /// Many runs; fails when a rule breaks, inconclusive when a required situation was not reached
+    Sweep(SweepArgs),
+    /// Every interleaving of a small world
+    Check(CheckArgs),
+    /// The rules that are watched
+    Oracles,
+    /// The situations a sweep has to reach
+    Marks,
+    /// Puts known bugs in and demands that each is caught by its oracle
+    Planted(PlantedArgs),
+}
+
+#[derive(Args, Debug)]
+struct RunArgs {
+    /// Which run
+    #[arg(long, default_value_t = 0, conflicts_with = "choices")]
+    seed: u64,
+    /// Choices with dots between, each taken modulo the number of enabled actions
+    #[arg(long, value_parser = list)]
+    choices: Option<std::sync::Arc<Vec<u16>>>,
+    /// Most chosen steps
+    #[arg(long, default_value_t = 80)]
+    steps: usize,
+}
+
+#[derive(Args, Debug)]
+struct ChoiceArgs {
+    /// Choices with dots between
+    #[arg(long, value_parser = list)]
+    choices: std::sync::Arc<Vec<u16>>,
+}
+
+#[derive(Args, Debug)]
+struct SweepArgs {
+    /// How many runs
+    #[arg(short = 'n', long, default_value_t = 2_000)]
+    runs: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Chosen steps of each run
+    #[arg(long, default_value_t = 80)]
+    steps: usize,
+}
+
+#[derive(Args, Debug)]
+struct CheckArgs {
+    /// Which world
+    #[arg(long, default_value = "tiny", value_parser = ["tiny", "small"])]
+    scope: String,
+    /// Most states
+    #[arg(long, default_value_t = 2_000_000)]
+    states: usize,
+}
+
+#[derive(Args, Debug)]
+struct PlantedArgs {
+    /// One bug, by name
+    name: Option<String>,
+    /// All of them
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+    /// Most runs for each
+    #[arg(short = 'n', long, default_value_t = 5_000)]
+    runs: u64,
+}
+
+fn plant(name: &str) -> Result<Plant, String> {
+    Plant::named(name).ok_or_else(|| format!("{name:?} is no planted bug; `homing-sim planted` lists them"))
+}
+
+fn list(text: &str) -> Result<std::sync::Arc<Vec<u16>>, choose::NotChoices> {
+    choose::parse(text).map(std::sync::Arc::new)
+}
+
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // Where even the message cannot be written there is nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(if asked { HOLDS } else { USAGE });
+        }
+    };
+    ExitCode::from(command(&cli))
+}
+
+fn command(cli: &Cli) -> u8 {
+    let plan = Plan { plant: cli.plant, trace: true, ..Plan::default() };
+    match &cli.command {
+        Command::Run(args) => match &args.choices {
+            Some(choices) => one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), cli.json),
+            None => one(&Plan { steps: args.steps, ..plan }, &mut Seeded::new(args.seed), cli.json),
+        },
+        Command::Replay(args) => {
+            one(&Plan { steps: args.choices.len(), ..plan }, &mut Listed::new(&args.choices), cli.json)
+        }
+        Command::Shrink(args) => match shrink(&plan, &args.choices) {
+            Some(shrunk) => show::shrunk(&plan, args.choices.len(), &shrunk, cli.json),
+            None => show::nothing_to_shrink(),
+        },
+        Command::Sweep(args) => {
+            let plan = Plan { steps: args.steps, trace: false, ..plan };
+            let mut progress = show::Progress::new(args.runs);
+            let swept = sweep(&plan, args.seed, args.runs, &mut |done| progress.at(done));
+            progress.end();
+            show::swept(&plan, &swept, cli.json)
+        }
+        Command::Check(args) => {
+            let scope = if args.scope == "small" { Scope::small() } else { Scope::tiny() };
+            show::explored(&scope, &explore(&scope, cli.plant, args.states), cli.json)
+        }
+        Command::Oracles => show::oracles(cli.json),
+        Command::Marks => show::marks(cli.json),
+        Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
+    }
+}
+
+fn one(plan: &Plan, chooser: &mut dyn Chooser, json: bool) -> u8 {
+    show::one(plan, &run(plan, chooser), json)
+}

@@ -1,0 +1,134 @@
+//! What was seen to happen. Oracles, marks and traces read these and nothing else.
+
+use homing_core::failure::Failure;
+use homing_core::fleet::Standing;
+use homing_core::ids::{AccountId, Seq};
+use homing_core::row::{Row, Scope as Erasure};
+use homing_core::store::{Answer, Op};
+use homing_core::time::Millis;
+use homing_core::turn::{Note, Outcome, Reason, Renewal, Request};
+
+use crate::ask::Ask;
+
+/// One request of a run, numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TurnId(pub u32);
+
+/// Why rows changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// A turn's operation.
+    Op(TurnId, Op),
+    /// An erasure.
+    Erase(Erasure),
+    /// Expired rows were removed.
+    Purge,
+    /// Renewals were queued.
+    Flush,
+    /// A new process read the disk.
+    Restart,
+}
+
+/// One observation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Event {
+    /// The world was chosen.
+    World(&'static str),
+    /// A request came in.
+    Came {
+        /// Which.
+        turn: TurnId,
+        /// What the client sent.
+        ask: Ask,
+        /// As the core sees it.
+        request: Request,
+        /// Whether the session policy was on.
+        affinity: bool,
+    },
+    /// The store was asked for something and did it, or never got it.
+    Did {
+        /// By whom.
+        turn: TurnId,
+        /// What.
+        op: Op,
+        /// What the store made of it; `None` where it never got it.
+        answer: Option<Answer>,
+    },
+    /// A row was made, changed or removed by the event before it.
+    Row {
+        /// Why.
+        cause: Cause,
+        /// As it was.
+        before: Option<Row>,
+        /// As it is.
+        after: Option<Row>,
+    },
+    /// A turn got the store's answer.
+    Told {
+        /// Which turn.
+        turn: TurnId,
+        /// To what.
+        op: Op,
+        /// The answer.
+        answer: Answer,
+    },
+    /// A turn goes on and says why.
+    Noted(TurnId, Note),
+    /// An attempt begins.
+    Dial {
+        /// Whose.
+        turn: TurnId,
+        /// Where.
+        account: AccountId,
+        /// Its number within the request.
+        attempt: u8,
+        /// Why there.
+        reason: Reason,
+        /// The turn state that goes along, and the account that issued it (R7).
+        token: Option<AccountId>,
+    },
+    /// Visible output.
+    Shown(TurnId),
+    /// The attempt succeeded.
+    Served(TurnId, AccountId),
+    /// The attempt failed.
+    Failed(TurnId, AccountId, Failure),
+    /// A turn waits before the same account.
+    Waits(TurnId, Millis),
+    /// A credential is renewed.
+    Renews(TurnId, AccountId),
+    /// How that ended.
+    Renewed(TurnId, AccountId, Renewal),
+    /// A turn waits for durability.
+    Rests(TurnId, Seq),
+    /// The wait is over.
+    Released(TurnId, bool),
+    /// A request ended.
+    Ended(TurnId, Outcome),
+    /// A client left; whether the terminal event had been read.
+    Left(TurnId, bool),
+    /// An account's standing was set; `None`: it is forgotten.
+    Stands(AccountId, Option<Standing>),
+    /// Bindings were erased.
+    Erased(Erasure, usize),
+    /// Expired rows were removed.
+    Purged(usize),
+    /// Renewals were queued.
+    Flushed(usize),
+    /// Everything up to here is durable.
+    Durable(Seq),
+    /// The process died; how many batches were lost.
+    Crashed(usize),
+    /// A new process is up; how many rows it could not take.
+    Restarted(usize),
+    /// Time passed.
+    Ticked(Millis),
+    /// The wall clock was set back.
+    SetBack(Millis),
+    /// The session policy was switched.
+    Affinity(bool),
+    /// Trouble is over: from here on everything has to end well.
+    Healed,
+    /// The expectations of the healed world were checked; the text says what was not met.
+    Settled(Option<String>),
+}

@@ -1,0 +1,396 @@
+//! What is known of each request so far, from observations alone. Every oracle reads this one record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use homing_core::failure::Failure;
+use homing_core::fleet::{Bar, Fleet};
+use homing_core::ids::{AccountId, RowId, Seq};
+use homing_core::key::Keys;
+use homing_core::row::{Row, Scope as Erasure, View};
+use homing_core::store::{Answer, Completion, Op};
+use homing_core::table::Table;
+use homing_core::time::Time;
+use homing_core::turn::{Outcome, Reason, Renewal, Request};
+
+use crate::event::{Cause, Event, TurnId};
+
+/// One attempt of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Attempt {
+    /// Where.
+    pub account: AccountId,
+    /// Why there.
+    pub reason: Reason,
+    /// When.
+    pub at: Time,
+    /// Its place in the run's events.
+    pub event: u64,
+    /// The account's quota was known to be spent until a time that has passed: this attempt finds out.
+    pub probes: bool,
+    /// The account was soft-cooling, and nothing else was left.
+    pub warms: bool,
+}
+
+/// What a record needs to know besides the event.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The process's clock.
+    pub now: Time,
+    /// The accounts when the step began.
+    pub fleet: &'a Fleet,
+    /// The wall clock.
+    pub wall: Time,
+    /// The table, if the process lives.
+    pub table: Option<&'a Table>,
+    /// The highest row id that was ever durable.
+    pub durable_id: RowId,
+}
+
+/// One erasure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Erased {
+    /// Its place in the run's events.
+    pub event: u64,
+    /// What it took.
+    pub scope: Erasure,
+    /// The highest row id given out before it.
+    pub last_id: RowId,
+    /// It is durable when everything up to here is.
+    pub seq: Seq,
+    /// Whether it is.
+    pub durable: bool,
+}
+
+/// Until when the upstream said it will not serve, and what made it say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Barred {
+    /// Quota.
+    Quota,
+    /// A rate limit.
+    Rate,
+}
+
+/// One request's story.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Story {
+    /// What came.
+    pub request: Request,
+    /// Whether the session policy was on then.
+    pub affinity: bool,
+    /// The event at which the store did the first read that the turn was told of: its plan's witness.
+    pub planned: Option<u64>,
+    /// What it asked of the store last.
+    pub asked: Option<Op>,
+    /// What the store made of that; `None` where it never got it.
+    pub did: Option<Answer>,
+    /// The event at which it did.
+    pub did_at: u64,
+    /// Every answer it got, in order.
+    pub told: Vec<(Op, Answer)>,
+    /// Every attempt, repeats among them.
+    pub attempts: Vec<Attempt>,
+    /// Every failure.
+    pub failures: Vec<(AccountId, Failure)>,
+    /// The last attempt is about to be repeated on its account.
+    pub again: bool,
+    /// Visible output went out.
+    pub shown: bool,
+    /// Where it succeeded.
+    pub served: Option<AccountId>,
+    /// The store wrote its success, whether it was told so or not.
+    pub written: bool,
+    /// The row its success was written to, and when that ended then.
+    pub life: Option<(RowId, Time)>,
+    /// The keys of the request that row had then.
+    pub held: Keys,
+    /// What its success did, as it was told.
+    pub wrote: Option<(Completion, Seq)>,
+    /// Whether its end was durable in time.
+    pub released: Option<bool>,
+    /// How it ended.
+    pub ended: Option<Outcome>,
+    /// Its client is gone, or its process is.
+    pub gone: bool,
+}
+
+impl Story {
+    /// Whether the request names a session that counts (B1, B16).
+    #[must_use]
+    pub const fn identified(&self) -> bool {
+        self.affinity && !self.request.keys.is_empty()
+    }
+
+    /// Whether it goes on.
+    #[must_use]
+    pub const fn open(&self) -> bool {
+        self.ended.is_none() && !self.gone
+    }
+
+    /// Whether the account was tried.
+    #[must_use]
+    pub fn tried(&self, account: AccountId) -> bool {
+        self.attempts.iter().any(|a| a.account == account)
+    }
+
+    /// How many distinct accounts were tried.
+    #[must_use]
+    pub fn distinct(&self) -> usize {
+        let mut all: Vec<AccountId> = self.attempts.iter().map(|a| a.account).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    }
+
+    /// The row as the store last told it, and whether the turn lost a race for it.
+    #[must_use]
+    pub fn last_view(&self) -> Option<View> {
+        match self.told.last()?.1 {
+            Answer::Looked { view, .. } | Answer::Lost(view) => view,
+            Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
+            Answer::Refused(_) | Answer::Completed { .. } | Answer::Unknown => None,
+        }
+    }
+
+    /// The attempt that is under way, also while it waits to be repeated.
+    #[must_use]
+    pub fn attempting(&self) -> Option<&Attempt> {
+        let done = self.served.is_some() || (self.failures.len() >= self.attempts.len() && !self.again);
+        self.attempts.last().filter(|_| self.open() && !done)
+    }
+}
+
+/// The run so far.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct History {
+    /// All requests.
+    pub stories: BTreeMap<TurnId, Story>,
+    /// All erasures and their places in the run's events.
+    pub erased: Vec<Erased>,
+    /// Events so far.
+    pub events: u64,
+    /// Every row as it was last seen.
+    pub rows: BTreeMap<RowId, Row>,
+    /// The highest row id given out that a crash did not take back.
+    pub last_id: RowId,
+    /// What the upstream said of accounts that will not serve for a while.
+    pub barred: BTreeMap<(AccountId, Barred), Bar>,
+    /// Accounts whose credential somebody tried to renew since their standing was set.
+    pub renewed: BTreeSet<AccountId>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            stories: BTreeMap::new(),
+            erased: Vec::new(),
+            events: 0,
+            rows: BTreeMap::new(),
+            last_id: RowId(0),
+            barred: BTreeMap::new(),
+            renewed: BTreeSet::new(),
+        }
+    }
+}
+
+impl History {
+    /// The story of a turn.
+    #[must_use]
+    pub fn story(&self, turn: TurnId) -> Option<&Story> {
+        self.stories.get(&turn)
+    }
+
+    /// Whether one of these erasures came after the event.
+    #[must_use]
+    pub fn erased_since(&self, event: u64, hit: impl Fn(&Erasure) -> bool) -> bool {
+        self.erased.iter().any(|e| e.event > event && hit(&e.scope))
+    }
+
+    /// Attempts of other requests that are under way at this account.
+    pub fn under_way(&self, account: AccountId, but: TurnId) -> impl Iterator<Item = &Attempt> {
+        let others = self.stories.iter().filter(move |(id, _)| **id != but);
+        others.filter_map(|(_, story)| story.attempting()).filter(move |a| a.account == account)
+    }
+
+    /// Takes in one event. Oracles see the event before the history does.
+    pub fn absorb(&mut self, event: &Event, facts: &Facts<'_>) {
+        self.events += 1;
+        let at = self.events;
+        match event {
+            Event::Came { turn, request, affinity, .. } => {
+                self.stories.insert(*turn, Story::new(*request, *affinity));
+            }
+            Event::Erased(scope, _) => {
+                let erased = Erased {
+                    event: at,
+                    scope: *scope,
+                    last_id: self.last_id,
+                    seq: facts.table.map_or(Seq(0), Table::seq),
+                    durable: false,
+                };
+                self.erased.push(erased);
+            }
+            Event::Durable(upto) => self.erased.iter_mut().for_each(|e| e.durable |= e.seq <= *upto),
+            Event::Row { before, after, .. } => self.absorb_row(before.as_ref(), after.as_ref()),
+            Event::Crashed(_) => self.absorb_crash(facts),
+            Event::Stands(account, standing) => {
+                self.renewed.remove(account);
+                if standing.is_none() {
+                    self.barred.retain(|(a, _), _| a != account);
+                }
+            }
+            _ => self.absorb_turn(event, at, facts),
+        }
+    }
+
+    fn absorb_row(&mut self, before: Option<&Row>, after: Option<&Row>) {
+        match (before, after) {
+            (_, Some(row)) => {
+                self.last_id = self.last_id.max(row.id);
+                self.rows.insert(row.id, row.clone());
+            }
+            (Some(row), None) => {
+                self.rows.remove(&row.id);
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn absorb_crash(&mut self, facts: &Facts<'_>) {
+        self.stories.values_mut().for_each(|s| s.gone |= s.ended.is_none());
+        self.erased.retain(|e| e.durable);
+        self.last_id = facts.durable_id;
+        self.barred.clear();
+        self.renewed.clear();
+    }
+
+    fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        // Of an account that was forgotten nothing is learned.
+        let known = |account| facts.fleet.get(account).is_some();
+        match *event {
+            Event::Failed(_, account, _) if !known(account) => {}
+            Event::Failed(_, account, Failure::QuotaSpent { until: Some(until) }) => {
+                self.barred.insert((account, Barred::Quota), Bar { since: facts.now, until });
+            }
+            Event::Failed(_, account, Failure::RateLimited { retry_after }) => {
+                let until = facts.now.plus(retry_after);
+                let longest = self.barred.get(&(account, Barred::Rate)).map_or(until, |bar| bar.until.max(until));
+                self.barred.insert((account, Barred::Rate), Bar { since: facts.now, until: longest });
+            }
+            // A success says nothing about what was said after its attempt began.
+            Event::Served(turn, account) => {
+                let began = self.stories.get(&turn).and_then(|s| s.attempts.last()).map(|a| a.at);
+                self.barred.retain(|(a, _), bar| *a != account || began.is_some_and(|at| at < bar.since));
+            }
+            Event::Renews(_, account) | Event::Renewed(_, account, _) => {
+                self.renewed.insert(account);
+            }
+            _ => {}
+        }
+        if let Some(story) = event.turn().and_then(|turn| self.stories.get_mut(&turn)) {
+            story.absorb(event, at, facts);
+        }
+    }
+}
+
+impl Story {
+    fn new(request: Request, affinity: bool) -> Self {
+        Self {
+            request,
+            affinity,
+            planned: None,
+            asked: None,
+            did: None,
+            did_at: 0,
+            told: Vec::new(),
+            attempts: Vec::new(),
+            failures: Vec::new(),
+            again: false,
+            shown: false,
+            served: None,
+            written: false,
+            life: None,
+            held: Keys::default(),
+            wrote: None,
+            released: None,
+            ended: None,
+            gone: false,
+        }
+    }
+
+    fn absorb(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        match *event {
+            Event::Did { op, answer, .. } => {
+                self.asked = Some(op);
+                self.did = answer;
+                self.did_at = at;
+                if matches!(answer, Some(Answer::Completed { how, .. }) if how != Completion::Stale) {
+                    self.written = true;
+                    let row = facts.table.and_then(|t| t.session(self.request.tenant, &self.request.keys, facts.wall));
+                    self.life = row.map(|row| (row.id, row.expires));
+                    self.held = Keys::default();
+                    for key in self.request.keys.iter().filter(|k| row.is_some_and(|row| row.keys.has(&k.digest))) {
+                        self.held.add(key);
+                    }
+                }
+            }
+            Event::Told { op, answer, .. } => {
+                self.told.push((op, answer));
+                if matches!(answer, Answer::Looked { .. }) {
+                    self.planned = self.planned.or(Some(self.did_at));
+                }
+                if let Answer::Completed { how, seq } = answer {
+                    self.wrote = Some((how, seq));
+                }
+            }
+            Event::Dial { account, reason, .. } => {
+                self.again = false;
+                let now = facts.now;
+                let known = facts.fleet.get(account);
+                let probes = known.and_then(|a| a.spent).is_some_and(|bar| bar.until <= now);
+                let warms = self.request.pin.is_none() && known.is_some_and(|a| a.cools(now));
+                // A repeat is what the first attempt on its account was.
+                let first = self.attempts.iter().find(|a| a.account == account).copied();
+                let fresh = Attempt { account, reason, at: now, event: at, probes, warms };
+                self.attempts.push(first.map_or(fresh, |first| Attempt { at: now, event: at, ..first }));
+            }
+            Event::Shown(_) => self.shown = true,
+            Event::Waits(..) | Event::Renews(..) => self.again = true,
+            Event::Served(_, account) => self.served = Some(account),
+            Event::Failed(_, account, failure) => {
+                self.again = false;
+                self.failures.push((account, failure));
+            }
+            Event::Renewed(_, _, Renewal::Refused | Renewal::Unavailable) => self.again = false,
+            Event::Released(_, in_time) => self.released = Some(in_time),
+            Event::Ended(_, outcome) => self.ended = Some(outcome),
+            Event::Left(_, settled) => self.gone |= !settled,
+            _ => {}
+        }
+    }
+}
+
+impl Event {
+    /// The turn it is about.
+    #[must_use]
+    pub const fn turn(&self) -> Option<TurnId> {
+        match *self {
+            Self::Came { turn, .. }
+            | Self::Did { turn, .. }
+            | Self::Told { turn, .. }
+            | Self::Dial { turn, .. }
+            | Self::Noted(turn, _)
+            | Self::Shown(turn)
+            | Self::Served(turn, _)
+            | Self::Failed(turn, ..)
+            | Self::Waits(turn, _)
+            | Self::Renews(turn, _)
+            | Self::Renewed(turn, ..)
+            | Self::Rests(turn, _)
+            | Self::Released(turn, _)
+            | Self::Ended(turn, _)
+            | Self::Left(turn, _) => Some(turn),
+            Self::Row { cause: Cause::Op(turn, _), .. } => Some(turn),
+            _ => None,
+        }
+    }
+}

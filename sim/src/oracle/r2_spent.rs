@@ -1,0 +1,38 @@
+//! R2, as far as it is not about text.
+
+use homing_core::fleet::Standing;
+
+use super::{Oracle, Verdict, must};
+use crate::event::Event;
+use crate::history::Barred;
+use crate::world::Moment;
+
+pub(super) const ORACLE: Oracle = Oracle {
+    id: "R2",
+    says: "Nobody goes to an account before the time the upstream named, one request at a time finds out whether it serves again, and none needs a login before its credential was renewed.",
+    see,
+};
+
+fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
+    let Event::Dial { turn, account, .. } = event else { return Ok(()) };
+    for known in moment.fleet.iter().filter(|a| a.standing == Standing::NeedsLogin) {
+        let asked = moment.history.renewed.contains(&known.id);
+        must(asked, || format!("{:?} needs a login, but nobody tried to renew its credential", known.id))?;
+    }
+    let Some(story) = moment.history.story(*turn) else { return Ok(()) };
+    if story.tried(*account) {
+        return Ok(());
+    }
+    for kind in [Barred::Quota, Barred::Rate] {
+        let until =
+            moment.history.barred.get(&(*account, kind)).map(|bar| bar.until).filter(|until| moment.now < *until);
+        must(until.is_none(), || format!("{turn:?} goes to {account:?}, barred until {until:?} ({kind:?})"))?;
+    }
+    let Some(known) = moment.fleet.get(*account) else { return Ok(()) };
+    let spent = known.spent.is_some();
+    let probes = moment.history.under_way(*account, *turn).any(|a| a.probes);
+    must(!(spent && probes), || format!("{turn:?} probes {account:?} beside another probe"))?;
+    let warms = story.request.pin.is_none() && known.cools(moment.now);
+    let warming = moment.history.under_way(*account, *turn).any(|a| a.warms);
+    must(!(warms && warming), || format!("{turn:?} goes to the cooling {account:?} beside another"))
+}

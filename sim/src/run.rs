@@ -1,0 +1,103 @@
+//! One run: a chooser drives a world for some steps, then the world is healed and has to settle.
+
+use crate::choose::{Chooser, text};
+use crate::event::Event;
+use crate::marks::Marks;
+use crate::plant::Plant;
+use crate::scope::Scope;
+use crate::timeline::Line;
+use crate::world::{Violation, World};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Most chosen steps.
+    pub steps: usize,
+    /// The world; `None`: the first choice names a profile.
+    pub scope: Option<Scope>,
+    /// A bug to put in.
+    pub plant: Option<Plant>,
+    /// Whether the world is healed at the end and has to settle.
+    pub settle: bool,
+    /// Whether the time line is kept.
+    pub trace: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { steps: 80, scope: None, plant: None, settle: true, trace: false }
+    }
+}
+
+/// How a run went.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The choices that were made: they replay the run.
+    pub choices: Vec<u16>,
+    /// The rule that broke, if one did.
+    pub violation: Option<Violation>,
+    /// The situations reached.
+    pub marks: Marks,
+    /// The time line, if it was asked for.
+    pub lines: Vec<Line>,
+}
+
+impl Report {
+    /// The one command that shows the run again.
+    #[must_use]
+    pub fn command(&self, plan: &Plan) -> String {
+        let plant = plan.plant.map(|p| format!(" --plant {}", p.name())).unwrap_or_default();
+        format!("homing-sim replay{plant} --choices {}", text(&self.choices))
+    }
+
+    /// The whole trace as text: the command that reproduces it, then one line for each event.
+    #[must_use]
+    pub fn timeline(&self, plan: &Plan) -> String {
+        let mut out = format!("{}\n{}\n", self.command(plan), Line::heading());
+        for line in &self.lines {
+            out.push_str(&line.to_string());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Runs a world to its end, or to the first rule that breaks.
+pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
+    let mut world = match &plan.scope {
+        Some(scope) => World::of(scope.clone(), plan.plant),
+        None => World::new(plan.plant),
+    };
+    let (mut choices, mut lines, mut enabled) = (Vec::new(), Vec::new(), Vec::new());
+    if plan.trace {
+        record(&world, &mut lines);
+    }
+    while choices.len() < plan.steps && world.violation().is_none() {
+        world.enabled(&mut enabled);
+        let picked = if enabled.is_empty() { None } else { chooser.pick(&enabled) };
+        let Some((at, action)) = picked.and_then(|at| Some((at, *enabled.get(at)?))) else { break };
+        choices.push(u16::try_from(at).unwrap_or(u16::MAX));
+        world.apply(action);
+        if plan.trace {
+            record(&world, &mut lines);
+        }
+    }
+    if plan.settle && world.violation().is_none() {
+        world.settle(&mut |world, _| {
+            if plan.trace {
+                record(world, &mut lines);
+            }
+        });
+        if plan.trace && matches!(world.seen().last(), Some((_, Event::Settled(_)))) {
+            record(&world, &mut lines);
+        }
+    }
+    if let (true, Some(violation)) = (plan.trace, world.violation()) {
+        lines.push(Line::verdict(violation));
+    }
+    Report { choices, violation: world.violation().cloned(), marks: world.marks().clone(), lines }
+}
+
+fn record(world: &World, lines: &mut Vec<Line>) {
+    lines.extend(world.seen().iter().map(|(at, event)| Line::of(world.steps(), *at, event)));
+}

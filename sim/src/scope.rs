@@ -1,0 +1,145 @@
+//! How large a world is and what may happen in it. Every bound is small: rules break in small worlds.
+
+use homing_core::ids::{AccountId, TenantId};
+use homing_core::settings::{Caps, Settings};
+use homing_core::time::Millis;
+
+use crate::action::{FAULTS, Fault};
+use crate::ask::Form;
+
+/// One kind of world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// What it is called in traces.
+    pub name: &'static str,
+    /// Upstream accounts, numbered from 1.
+    pub accounts: u32,
+    /// Tenants, numbered from 1. They all use the same session ids.
+    pub tenants: u32,
+    /// Sessions of each tenant.
+    pub sessions: u8,
+    /// How requests name their session.
+    pub forms: &'static [Form],
+    /// Whether requests with pins, with models, and ones that cannot be repeated are made as well.
+    pub odd_requests: bool,
+    /// Most requests open at once.
+    pub open: usize,
+    /// How attempts may fail.
+    pub fails: &'static [Fault],
+    /// Whether operators do things.
+    pub operators: bool,
+    /// Bounds of the table.
+    pub caps: Caps,
+    /// What the operator set.
+    pub settings: Settings,
+    /// How often the world may be unkind: failures, lost replies, crashes, operators.
+    pub faults: u32,
+    /// How often a client may ask.
+    pub asks: u32,
+    /// How often the clock may move.
+    pub ticks: u32,
+}
+
+const ALL_FORMS: &[Form] = &[
+    Form::Header,
+    Form::HeaderAndShared,
+    Form::HeaderAndOwn,
+    Form::BodyAndShared,
+    Form::Own,
+    Form::Shared,
+    Form::Nothing,
+];
+
+/// The worlds of random runs; the first choice of a run names one.
+pub const PROFILES: u8 = 5;
+
+impl Scope {
+    /// The profile with this number, modulo [`PROFILES`].
+    #[must_use]
+    pub fn profile(n: u8) -> Self {
+        let roomy = Self {
+            name: "roomy",
+            accounts: 3,
+            tenants: 2,
+            sessions: 2,
+            forms: ALL_FORMS,
+            odd_requests: true,
+            open: 5,
+            fails: &FAULTS,
+            operators: true,
+            caps: Caps { total: 1_000, tenant: 500 },
+            settings: Settings {
+                ttl: Millis::secs(60),
+                request_retry: 3,
+                request_deadline: Millis::secs(600),
+                ..Settings::default()
+            },
+            faults: u32::MAX,
+            asks: u32::MAX,
+            ticks: u32::MAX,
+        };
+        match n % PROFILES {
+            0 => roomy,
+            // One session, plain requests: races about one row.
+            1 => {
+                Self { name: "one-row", sessions: 1, tenants: 1, forms: &[Form::Header], odd_requests: false, ..roomy }
+            }
+            // Caps that bite.
+            // Their lives are long enough for several renewals to be coalesced.
+            2 => Self {
+                name: "tight",
+                sessions: 3,
+                caps: Caps { total: 5, tenant: 3 },
+                settings: Settings { ttl: Millis::secs(110), ..roomy.settings },
+                ..roomy
+            },
+            // Aliases and nothing else.
+            3 => Self { name: "aliases", tenants: 1, odd_requests: false, ..roomy },
+            // Few attempts, little time.
+            _ => Self {
+                name: "hurried",
+                settings: Settings { request_retry: 1, request_deadline: Millis::secs(5), ..roomy.settings },
+                ..roomy
+            },
+        }
+    }
+
+    /// The scope of the exhaustive search that is small enough for every commit: two requests of one session, two accounts, one
+    /// failure, lost reply, hang-up or crash.
+    #[must_use]
+    pub fn tiny() -> Self {
+        Self {
+            name: "tiny",
+            accounts: 2,
+            open: 2,
+            fails: &[Fault::Server, Fault::Quota],
+            operators: false,
+            faults: 1,
+            asks: 2,
+            ticks: 0,
+            ..Self::profile(1)
+        }
+    }
+
+    /// A larger one: two faults, one step of the clock, operators.
+    #[must_use]
+    pub fn small() -> Self {
+        Self { name: "small", faults: 2, ticks: 1, operators: true, ..Self::tiny() }
+    }
+
+    /// The accounts of this world.
+    pub fn account_ids(&self) -> impl Iterator<Item = AccountId> + use<> {
+        (1..=self.accounts).map(AccountId)
+    }
+
+    /// The tenants of this world.
+    pub fn tenant_ids(&self) -> impl Iterator<Item = TenantId> + use<> {
+        (1..=self.tenants).map(TenantId)
+    }
+
+    /// Most distinct accounts one request may try (spec §4).
+    #[must_use]
+    pub fn attempts(&self) -> usize {
+        usize::from(self.settings.request_retry) + 1
+    }
+}

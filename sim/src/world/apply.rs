@@ -1,0 +1,179 @@
+//! One step of the world.
+
+use homing_core::failure::Failure;
+use homing_core::fleet::Standing;
+use homing_core::store::Answer;
+use homing_core::time::Millis;
+use homing_core::turn::{Effect, Renewal, Reply};
+
+use super::World;
+use crate::action::{Action, Fault, Refreshed};
+use crate::event::{Event, TurnId};
+use crate::plant::Plant;
+use crate::scope::Scope;
+
+/// How far the wall clock is set back at once.
+const SET_BACK: Millis = Millis::secs(45);
+
+/// A rule that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The oracle that saw it.
+    pub oracle: &'static str,
+    /// What it saw.
+    pub text: String,
+    /// At which step.
+    pub step: u32,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is broken at step {}: {}", self.oracle, self.step, self.text)
+    }
+}
+
+impl World {
+    /// Lets one action happen. An action that is not enabled does nothing.
+    pub fn apply(&mut self, action: Action) {
+        self.step += 1;
+        self.seen.clear();
+        self.spend(&action);
+        self.fleet_then = self.process.as_ref().map(|p| p.fleet.clone()).unwrap_or_default();
+        match action {
+            Action::Setup(profile) => {
+                if self.scope.is_none() {
+                    self.set_up(Scope::profile(profile));
+                }
+            }
+            Action::Answer(id) => self.answer(id),
+            Action::Apply(id) => self.apply_only(id),
+            Action::Deliver(id) => self.deliver(id),
+            Action::LoseRequest(id) => self.lose(id, false),
+            Action::LoseReply(id) => self.lose(id, true),
+            Action::Serve(id) => self.serve(id),
+            Action::Show(id) => self.show(id),
+            Action::Wake(id) => self.resume(id, Reply::Waited),
+            Action::Refresh(id, how) => self.refreshed(id, how),
+            Action::Release(id) => self.release(id, true),
+            Action::GiveUpWaiting(id) => self.release(id, false),
+            Action::Fail(id, fault) => self.fail(id, fault),
+            Action::HangUp(id) => self.hang_up(id),
+            Action::Ask(ask) => self.ask(ask),
+            Action::Commit => self.commit(),
+            Action::Purge => self.purge(),
+            Action::Flush => self.flush(),
+            Action::Restart => self.restart(),
+            Action::Crash => self.crash(),
+            Action::Tick(span) => self.tick(span),
+            Action::WallBack => {
+                self.behind = Millis(self.behind.0 + SET_BACK.0);
+                self.emit(Event::SetBack(SET_BACK));
+            }
+            Action::Mend(account) => self.place(account, Standing::Usable),
+            Action::Disable(account) => self.place(account, Standing::Disabled),
+            Action::Vanish(account) => self.place(account, Standing::Gone),
+            Action::EraseAccount(account) => self.erase_account(account),
+            Action::EraseTenant(tenant) => self.erase(homing_core::row::Scope::Tenant(tenant)),
+            Action::ClearRow(tenant) => self.clear_row(tenant),
+            Action::Affinity(on) => {
+                self.settings.session_affinity = on;
+                self.emit(Event::Affinity(on));
+            }
+        }
+    }
+
+    const fn spend(&mut self, action: &Action) {
+        if action.is_fault() {
+            self.faults = self.faults.saturating_sub(1);
+        }
+        match action {
+            Action::Ask(_) => self.asks = self.asks.saturating_sub(1),
+            Action::Tick(_) => self.ticks = self.ticks.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    fn serve(&mut self, id: TurnId) {
+        let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
+        self.issue_token(id, account);
+        self.emit(Event::Served(id, account));
+        self.resume(id, Reply::Served);
+    }
+
+    fn show(&mut self, id: TurnId) {
+        self.emit(Event::Shown(id));
+        if self.plant == Some(Plant::RetriesAfterVisible)
+            && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
+        {
+            open.before_visible = Some(open.turn.clone());
+        }
+        self.resume(id, Reply::Visible);
+    }
+
+    fn refreshed(&mut self, id: TurnId, how: Refreshed) {
+        let renewal = match how {
+            Refreshed::Fresh => Renewal::Fresh,
+            Refreshed::Refused => Renewal::Refused,
+            Refreshed::Unavailable => Renewal::Unavailable,
+        };
+        if let Some(account) = self.open(id).and_then(|open| open.turn.account()) {
+            self.emit(Event::Renewed(id, account, renewal));
+        }
+        self.resume(id, Reply::Refreshed(renewal));
+    }
+
+    fn release(&mut self, id: TurnId, in_time: bool) {
+        self.emit(Event::Released(id, in_time));
+        self.resume(id, Reply::Committed { in_time });
+    }
+
+    fn fail(&mut self, id: TurnId, fault: Fault) {
+        let Some(open) = self.open(id) else { return };
+        let Some(account) = open.turn.account() else { return };
+        let failure = self.failure(fault);
+        let before = (open.effect == Effect::Stream).then(|| open.before_visible.clone()).flatten();
+        self.emit(Event::Failed(id, account, failure));
+        if self.plant == Some(Plant::RenewsOnFailure) {
+            self.renew_anyway(id);
+        }
+        if let Some(before) = before
+            && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
+        {
+            open.turn = before;
+        }
+        self.resume(id, Reply::Failed(failure));
+    }
+
+    fn failure(&self, fault: Fault) -> Failure {
+        match fault {
+            Fault::Server => Failure::Server { retry_after: None },
+            Fault::ServerWait => Failure::Server { retry_after: Some(Millis::secs(20)) },
+            Fault::Quota => Failure::QuotaSpent { until: Some(self.now.plus(Millis::secs(50))) },
+            Fault::QuotaOpen => Failure::QuotaSpent { until: None },
+            Fault::Limited => Failure::RateLimited { retry_after: Millis::secs(5) },
+            Fault::Throttled => Failure::Throttled,
+            Fault::Unauthorized => Failure::Unauthorized,
+            Fault::Refused => Failure::AccountRefused,
+            Fault::Challenge => Failure::Challenge,
+            Fault::Model => Failure::ModelRefused,
+            Fault::Request => Failure::Request,
+            Fault::Ciphertext => Failure::ForeignCiphertext,
+            Fault::Unreachable => Failure::Unreachable,
+            Fault::CutOff => Failure::CutOff,
+        }
+    }
+
+    /// Delivers the store's late answer.
+    fn deliver(&mut self, id: TurnId) {
+        let late = self.process.as_mut().and_then(|p| p.turns.get_mut(&id)).and_then(|open| open.late.take());
+        if let Some(answer) = late {
+            self.tell(id, answer);
+        }
+    }
+
+    pub(crate) fn tell(&mut self, id: TurnId, answer: Answer) {
+        let Some(op) = self.open(id).and_then(Self::op_of) else { return };
+        self.emit(Event::Told { turn: id, op, answer });
+        self.resume(id, Reply::Store(answer));
+    }
+}

@@ -1,0 +1,150 @@
+//! After the trouble: faults off, everything mended. Every request has to end, every session to settle, every row to go.
+
+use homing_core::fleet::Standing;
+use homing_core::ids::{AccountId, TenantId};
+use homing_core::time::Millis;
+use homing_core::turn::Outcome;
+
+use super::World;
+use crate::action::{Action, Class};
+use crate::ask::{Ask, Form, Oddity};
+use crate::event::{Event, TurnId};
+
+/// Most steps a request may take in a world without trouble.
+const STEPS_MAX: usize = 40;
+
+impl World {
+    /// Heals the world and demands progress. `each` is called after every step, to print it.
+    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+        if self.scope.is_none() || self.violation.is_some() {
+            return;
+        }
+        self.faults = 0;
+        self.healed = true;
+        self.seen.clear();
+        self.emit(Event::Healed);
+        let unmet = self.demand(each).err();
+        if self.violation.is_none() {
+            self.seen.clear();
+            self.emit(Event::Settled(unmet));
+        }
+    }
+
+    fn demand(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        if self.process.is_none() {
+            self.go(Action::Restart, each);
+        }
+        self.mend(each);
+        self.drain(each)?;
+        self.go(Action::Tick(Millis::secs(400)), each);
+        let tenants: Vec<TenantId> = self.scope.iter().flat_map(|s| s.tenant_ids()).collect();
+        for tenant in tenants {
+            self.settles(tenant, each)?;
+        }
+        let accounts: Vec<_> = self.placed.keys().copied().collect();
+        for account in accounts {
+            self.serves(account, each)?;
+        }
+        self.takes_turns(each)?;
+        self.go(Action::Tick(Millis::secs(24 * 3600)), each);
+        self.go(Action::Purge, each);
+        let left = self.process.as_ref().map_or(0, |p| p.table.len());
+        if left > 0 { Err(format!("{left} expired rows are still there after a purge")) } else { Ok(()) }
+    }
+
+    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Action)) {
+        if self.violation.is_none() {
+            self.apply(action);
+            each(self, action);
+        }
+    }
+
+    fn mend(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+        let accounts: Vec<_> = self.placed.keys().copied().collect();
+        for account in accounts {
+            let stands = self.process.as_ref().and_then(|p| p.fleet.get(account)).map(|a| a.standing);
+            if stands != Some(Standing::Usable) {
+                self.go(Action::Mend(account), each);
+            }
+        }
+        if !self.settings.session_affinity {
+            self.go(Action::Affinity(true), each);
+        }
+    }
+
+    /// Lets every open request end.
+    fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let mut enabled = Vec::new();
+        let open = self.process.as_ref().map_or(0, |p| p.turns.len());
+        for _ in 0..=open * STEPS_MAX {
+            if self.process.as_ref().is_none_or(|p| p.turns.is_empty()) || self.violation.is_some() {
+                return Ok(());
+            }
+            self.enabled(&mut enabled);
+            let next = enabled.iter().find(|a| a.class() == Class::Progress).copied();
+            let next = next.or_else(|| enabled.iter().find(|a| **a == Action::Commit).copied());
+            match next {
+                Some(action) => self.go(action, each),
+                None => return Err("an open request waits for nothing that can happen".into()),
+            }
+        }
+        Err(format!("{open} requests did not end within {STEPS_MAX} steps each"))
+    }
+
+    /// Nothing is held against an account for ever, nor is a probe that nobody makes.
+    fn serves(&mut self, account: AccountId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let id = TurnId(self.next_turn);
+        let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
+        self.go(Action::Ask(ask), each);
+        self.drain(each)?;
+        if self.violation.is_some() {
+            return Ok(());
+        }
+        if self.history.story(id).and_then(|story| story.served) != Some(account) {
+            return Err(format!("{account:?} was mended and time has passed, but it does not serve"));
+        }
+        let known = self.process.as_ref().and_then(|p| p.fleet.get(account));
+        match known.filter(|a| a.spent.is_some() || a.limited.is_some() || a.cooling.is_some()) {
+            Some(held) => Err(format!("a success did not lift what was held against {held:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Requests without identity take turns over the accounts that serve.
+    fn takes_turns(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let first = TurnId(self.next_turn);
+        for _ in 0..self.placed.len() {
+            let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
+            self.go(Action::Ask(ask), each);
+            self.drain(each)?;
+        }
+        let served: std::collections::BTreeSet<_> =
+            self.history.stories.range(first..).filter_map(|(_, story)| story.served).collect();
+        if served.len() == self.placed.len() || self.violation.is_some() {
+            return Ok(());
+        }
+        Err(format!("requests without identity went only to {served:?}"))
+    }
+
+    /// Two requests of one session, one behind the other: both are served, by the same account, at the first attempt.
+    fn settles(&mut self, tenant: TenantId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+        let mut homes = Vec::new();
+        for _ in 0..2 {
+            let id = TurnId(self.next_turn);
+            self.go(Action::Ask(Ask { tenant, session: 0, form: Form::Header, oddity: Oddity::Plain }), each);
+            self.drain(each)?;
+            if self.violation.is_some() {
+                return Ok(());
+            }
+            let Some(story) = self.history.story(id) else { return Err("a request left no trace".into()) };
+            if story.ended != Some(Outcome::Served) {
+                return Err(format!("with every account able to serve, a request ended as {:?}", story.ended));
+            }
+            homes.push(story.attempts.iter().map(|a| a.account).collect::<Vec<_>>());
+        }
+        match homes.as_slice() {
+            [first, second] if first == second && first.len() == 1 => Ok(()),
+            other => Err(format!("the session did not settle: its requests went to {other:?}")),
+        }
+    }
+}
