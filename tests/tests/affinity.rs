@@ -1,5 +1,7 @@
 //! A conversation keeps its account (spec §2, §3). The account of every request is what the scripted upstream saw.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::Write as _;
 
 use homing_tests::ask::Ask;

@@ -1,5 +1,7 @@
 //! Auth files that come, change, break and go while the gateway runs (B11).
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use homing::scripted::{AccountSpec, Behaviour, GatePoint, Rule};

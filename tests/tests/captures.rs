@@ -1,5 +1,7 @@
 //! What real clients sent, byte for byte, through the gateway: every capture, as a managed user and as the client's own login.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use homing_tests::capture::{Caller, Capture, CapturedRequest, replay_as};

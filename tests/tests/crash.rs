@@ -1,6 +1,8 @@
 //! The promise in the large: thousands of conversations, failovers, a SIGKILL, a changed set of accounts, and every home that
 //! still exists holds.
 
+#![allow(clippy::unwrap_used)]
+
 use homing::scripted::{AccountSpec, Behaviour, Options, Rule};
 use homing_tests::crowd::Crowd;
 use homing_tests::gateway::Gateway;
@@ -48,7 +50,9 @@ fn strays(gateway: &mut Gateway, conversations: usize) -> (Vec<usize>, usize) {
 fn gateway(store: &str) -> Gateway {
     let upstream = Options { coalesce: true, ..Options::default() };
     let store = format!("store = \"{store}\"");
-    Gateway::with_accounts(&ACCOUNTS).upstream(upstream).toml("state", &store).toml("log", "level = \"warn\"").start()
+    let (quiet, patient) = ("level = \"warn\"", "commit-wait = \"1m\"");
+    let gateway = Gateway::with_accounts(&ACCOUNTS).upstream(upstream).toml("state", &store);
+    gateway.toml("log", quiet).toml("affinity", patient).start()
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What a failure leads to (spec §4): every class of the table over HTTP, convergence, whole-pool answers, credentials,
 //! broken streams, and what a client that leaves does not do.
 
+#![allow(clippy::unwrap_used)]
+
 use std::os::unix::fs::PermissionsExt as _;
 
 use homing::scripted::{AccountSpec, Behaviour, Ending, GatePoint, Outcome, Rule};
@@ -187,7 +189,7 @@ fn field_b26_a_model_that_one_account_lacks_bars_that_model_alone() {
     // Another session with its home on the same account, by its model.
     let two = Ask::turn(&pair.key).session("two");
     while pair.gateway.served(&two.clone().session("unused").without("session-id")) != pair.other {}
-    let (answer, accounts) = pair.gateway.ask(&two.clone().model("gpt-9"));
+    let (answer, accounts) = pair.gateway.ask(&two.model("gpt-9"));
     assert_eq!(answer.status(), 200, "{accounts:?}");
     assert_eq!(accounts, [pair.home.clone(), pair.other.clone()]);
     // The other model still goes there, this one does not.

@@ -1,5 +1,7 @@
 //! `GET /v1/models` in its two shapes (field J8).
 
+#![allow(clippy::unwrap_used)]
+
 use homing::scripted::{Behaviour, Rule};
 use homing_tests::ask::Ask;
 use homing_tests::gateway::Gateway;

@@ -1,5 +1,7 @@
 //! What an operator does: users, the management API, health, an orderly stop.
 
+#![allow(clippy::unwrap_used)]
+
 use homing::scripted::{Behaviour, GatePoint, Rule};
 use homing_tests::ask::Ask;
 use homing_tests::gateway::{ADMIN_KEY, Gateway};

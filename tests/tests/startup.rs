@@ -1,5 +1,7 @@
 //! What keeps a gateway from starting: said clearly, exit status 1, nothing overwritten (T2).
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
 use homing_tests::ask::Ask;
