@@ -302,7 +302,7 @@ fn a_first_request_that_hangs_up_or_fails_leaves_its_reservation() {
     assert_eq!(gateway.bindings()[0]["state"], "reserved");
     // Others come in between; the session still goes where it was reserved (B4).
     served(&gateway, &[Ask::turn(&key), Ask::turn(&key).session("two")]);
-    assert_eq!(served(&gateway, &[ask.clone()]), [reserved.clone()]);
+    assert_eq!(served(&gateway, &[ask]), [reserved]);
     assert!(gateway.bindings().iter().all(|row| row["state"] == "bound"));
     // So does one whose first request was refused for its own fault.
     let refused = Ask::turn(&key).session("three");
