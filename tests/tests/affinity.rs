@@ -4,6 +4,7 @@
 
 use std::io::Write as _;
 
+use homing::scripted::{Behaviour, GatePoint, Rule};
 use homing_tests::ask::Ask;
 use homing_tests::gateway::Gateway;
 use serde_json::{Value, json};
@@ -284,6 +285,69 @@ fn affinity_can_be_switched_off() {
     let key = gateway.create_user("ada");
     assert!(is_round_robin(&served(&gateway, &vec![Ask::turn(&key).session("one"); 4])));
     assert_eq!(gateway.bindings(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_first_request_that_hangs_up_or_fails_leaves_its_reservation() {
+    let gateway = Gateway::with_accounts(&ACCOUNTS).start();
+    let key = gateway.create_user("ada");
+    let ask = Ask::turn(&key).session("one");
+    let rule = gateway.upstream().fail(Rule::always(Behaviour::held("start", GatePoint::BeforeHeaders)));
+    let client = ask.begin(gateway.addr()).unwrap();
+    assert!(gateway.upstream().wait_at("start", 1));
+    client.abort().unwrap();
+    gateway.upstream().wait_ended(1);
+    gateway.upstream().forgive(rule);
+    let reserved = gateway.accounts_since(0).remove(0);
+    assert_eq!(gateway.bindings()[0]["state"], "reserved");
+    // Others come in between; the session still goes where it was reserved (B4).
+    served(&gateway, &[Ask::turn(&key), Ask::turn(&key).session("two")]);
+    assert_eq!(served(&gateway, &[ask]), [reserved]);
+    assert!(gateway.bindings().iter().all(|row| row["state"] == "bound"));
+    // So does one whose first request was refused for its own fault.
+    let refused = Ask::turn(&key).session("three");
+    let fault = Behaviour::Status { code: 422, headers: Vec::new(), body: json!({"error": {"code": "invalid_value"}}) };
+    gateway.upstream().fail(Rule::once(fault));
+    let (answer, accounts) = gateway.ask(&refused);
+    assert_eq!(answer.status(), 422);
+    served(&gateway, &[Ask::turn(&key)]);
+    assert_eq!(served(&gateway, &[refused]), accounts);
+}
+
+#[test]
+fn a_tenant_past_its_cap_loses_its_own_rows_alone() {
+    let gateway = Gateway::with_accounts(&ACCOUNTS).toml("affinity", "max-rows-per-tenant = 5").start();
+    let (ada, bob) = (gateway.create_user("ada"), gateway.create_user("bob"));
+    let bobs: Vec<Ask> = (0..3).map(|n| Ask::turn(&bob).session(&n.to_string())).collect();
+    let before = served(&gateway, &bobs);
+    for n in 0..20 {
+        served(&gateway, &[Ask::turn(&ada).session(&n.to_string())]);
+    }
+    let rows = gateway.bindings();
+    let of = |name: &str| rows.iter().filter(|row| row["tenant"] == name).count();
+    assert_eq!((of("ada"), of("bob")), (5, 3), "B13, B14");
+    assert_eq!(served(&gateway, &bobs), before);
+    // The newest of them are those that stay.
+    let newest: Vec<Ask> = (15..20).map(|n| Ask::turn(&ada).session(&n.to_string())).collect();
+    let once = served(&gateway, &newest);
+    assert_eq!(served(&gateway, &newest), once);
+}
+
+#[test]
+fn a_caller_keeps_its_tenant_while_the_gateway_refreshes_its_token() {
+    let gateway = Gateway::with_accounts(&["amber"]).start();
+    let old = gateway.upstream().account("amber").unwrap().access_token;
+    let ask = |token: &str| Ask::turn(token).session("one");
+    served(&gateway, &[ask(&old)]);
+    // The upstream refuses the token, and the gateway gets another one.
+    assert!(gateway.upstream().revoke_access("amber"));
+    assert_eq!(ask(&old).send(gateway.addr()).unwrap().status(), 200);
+    let new = gateway.upstream().account("amber").unwrap().access_token;
+    assert_ne!(new, old);
+    // The client still has the old one, and will have the new one: the same tenant, the same session.
+    served(&gateway, &[ask(&old), ask(&new)]);
+    let rows = gateway.bindings();
+    assert_eq!(rows.len(), 1, "{rows:?}");
 }
 
 #[test]

@@ -343,6 +343,8 @@ fn field_g9_headers_go_upstream_by_list_alone() {
         .header("proxy-authorization", "Basic c2VjcmV0")
         .header("origin", "http://somewhere.example")
         .header("te", "trailers")
+        // Without it the upstream's events arrive readable.
+        .header("accept-encoding", "gzip, br")
         .header("connection", "keep-alive, x-codex-hop")
         .header("x-codex-hop", "named by Connection, so for this hop alone")
         .header("x-codex-anything", "passes")
@@ -354,7 +356,16 @@ fn field_g9_headers_go_upstream_by_list_alone() {
     for name in ["x-mine", "x-codex-anything", "openai-beta", "originator", "traceparent"] {
         assert_eq!(seen.header_count(name), 1, "{name}");
     }
-    for name in ["x-other", "x-forwarded-for", "forwarded", "proxy-authorization", "origin", "te", "x-codex-hop"] {
+    for name in [
+        "x-other",
+        "x-forwarded-for",
+        "forwarded",
+        "proxy-authorization",
+        "origin",
+        "te",
+        "accept-encoding",
+        "x-codex-hop",
+    ] {
         assert_eq!(seen.header_count(name), 0, "{name}");
     }
     assert_eq!(seen.header("host"), Some(gateway.upstream().addr().to_string()));
