@@ -4,11 +4,8 @@
 
 use std::fmt;
 
-use homing_core::failure::Failure;
 use homing_core::time::{Millis, Time};
 use serde::Serialize;
-
-use super::classify::Fault;
 
 /// The longest `Retry-After` of our own (R4).
 const LONGEST_WAIT: Millis = Millis(60_000);
@@ -24,15 +21,6 @@ pub struct Answer {
     pub headers: Vec<(&'static str, String)>,
     /// The body: JSON with a final line feed, or empty.
     pub body: Vec<u8>,
-}
-
-/// Which anchor ties a request to an account that cannot serve (R1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
-    /// `previous_response_id`.
-    PreviousResponse,
-    /// A file id in `input`.
-    File,
 }
 
 #[derive(Serialize)]
@@ -109,11 +97,6 @@ impl Answer {
         Self::error(503, SERVER, "no_accounts", message).retry_after(LONGEST_WAIT)
     }
 
-    /// 503: this gateway lacks memory or its store for the moment; `what` names the lack.
-    pub fn busy(what: impl fmt::Display) -> Self {
-        Self::error(503, SERVER, "gateway_busy", what).retry_after(SHORT_WAIT)
-    }
-
     /// 429 `usage_limit_reached`: quota is why (R4, W1). No `Retry-After`, and `x-should-retry: false`: Codex shows when to
     /// come back, SDKs would sleep for hours.
     pub fn quota_spent(resets_at: Option<Time>, plan_type: Option<&str>, now: Time) -> Self {
@@ -138,16 +121,6 @@ impl Answer {
             "upstream_unreachable",
             "The upstream could not be reached or broke off; retry the request.",
         )
-    }
-
-    /// 504: no attempt answered within `request-deadline`.
-    pub fn gateway_timeout() -> Self {
-        Self::error(504, SERVER, "upstream_timeout", "The upstream did not answer in time; retry the request.")
-    }
-
-    /// 400 with a code and what to change.
-    pub fn bad_request(code: &str, message: impl fmt::Display) -> Self {
-        Self::error(400, REQUEST, code, message)
     }
 
     /// 401: no credential, or none that is known here.
@@ -177,77 +150,10 @@ impl Answer {
             .with("allow", allow)
     }
 
-    /// 413: the body is over `limit` bytes.
-    pub fn too_large(limit: u64) -> Self {
-        let message = format_args!("The request body is larger than {limit} bytes, the gateway's limit.");
-        Self::error(413, REQUEST, "request_too_large", message)
-    }
-
     /// 426: no WebSocket here. Codex falls back to HTTP silently (W4). The caller adds `upgrade` to `Connection`.
     pub fn upgrade_required() -> Self {
         let message = "WebSocket is not available on this route; use HTTP.";
         Self::error(426, REQUEST, "upgrade_refused", message).with("upgrade", "HTTP/1.1")
-    }
-
-    /// 400 in the upstream's own shape: a response id that is another tenant's, or nobody's any more (R1). At most 256
-    /// characters of the id are repeated.
-    pub fn previous_response_not_found(id: &str) -> Self {
-        let id = id.char_indices().nth(256).map_or(id, |(end, _)| &id[..end]);
-        let error = Error {
-            message: &format!("Previous response with id '{id}' not found."),
-            r#type: REQUEST,
-            param: Some("previous_response_id"),
-            code: "previous_response_not_found",
-            ..Error::default()
-        };
-        Self::new(400, error)
-    }
-
-    /// 409: the account that an anchor ties the request to cannot serve, and such a request is never moved (R1). Not to be
-    /// retried as it is.
-    pub fn pin_cannot_serve(anchor: Anchor) -> Self {
-        let (param, message) = match anchor {
-            Anchor::PreviousResponse => (
-                "previous_response_id",
-                "The account that holds this response cannot serve now. Drop previous_response_id and send the whole conversation, or retry later.",
-            ),
-            Anchor::File => (
-                "input",
-                "The account that holds a file of this request cannot serve now. Drop the file id and upload the file again, or retry later.",
-            ),
-        };
-        let error = Error {
-            message,
-            r#type: REQUEST,
-            param: Some(param),
-            code: "pinned_account_unavailable",
-            ..Error::default()
-        };
-        Self::new(409, error).with("x-should-retry", false)
-    }
-
-    /// What a failure found inside a 200 stream is as an HTTP answer, while nothing of the stream has reached the client: spent
-    /// quota is a 429 (W1), a fault of the request a 4xx with the upstream's own words (field C7), anything else a 503.
-    /// `data` is the data of the failed event.
-    pub fn of_event(failure: Failure, data: &[u8], now: Time) -> Self {
-        let fault = Fault::read(data).unwrap_or_default();
-        match failure {
-            Failure::QuotaSpent { until } => Self::quota_spent(until, fault.plan_type.as_deref(), now),
-            Failure::Request | Failure::ForeignCiphertext | Failure::ModelRefused => {
-                let error = Error {
-                    message: fault.message.as_deref().unwrap_or("The upstream refused the request."),
-                    r#type: fault.kind.as_deref().unwrap_or(REQUEST),
-                    param: fault.param.as_deref(),
-                    code: fault.code.as_deref().unwrap_or("upstream_refused"),
-                    ..Error::default()
-                };
-                Self::new(fault.status.filter(|status| (400..500).contains(status)).unwrap_or(400), error)
-            }
-            Failure::RateLimited { retry_after } | Failure::Server { retry_after: Some(retry_after) } => {
-                Self::unavailable(retry_after)
-            }
-            _ => Self::unavailable(SHORT_WAIT),
-        }
     }
 }
 
