@@ -9,8 +9,6 @@ use serde::Serialize;
 
 /// The longest `Retry-After` of our own (R4).
 const LONGEST_WAIT: Millis = Millis(60_000);
-/// What clients are told to wait where nothing better is known.
-const SHORT_WAIT: Millis = Millis(1_000);
 
 /// A whole answer. `content-length` and connection handling are the caller's.
 #[derive(Clone, Debug, PartialEq, Eq)]
