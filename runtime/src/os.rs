@@ -14,7 +14,7 @@ use std::{
 use async_signal::{Signal, Signals};
 use smol::{Executor, Task, stream::StreamExt};
 
-pub use lock::{Holder, Lock, LockError};
+pub use lock::{Holder, Lock, LockError, holder_text};
 
 /// The executor of the process. Its threads (one for each available core) start with the first call and are called
 /// `homing-worker-N`.
@@ -52,19 +52,27 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     smol::block_on(future)
 }
 
-/// Registers for SIGTERM and SIGINT at once and returns a future that ends with the first one's name.
-///
-/// # Errors
-/// Where the system refuses the registration.
-pub fn shutdown() -> io::Result<impl Future<Output = &'static str> + Send> {
-    let mut signals = Signals::new([Signal::Term, Signal::Int])?;
-    Ok(async move {
-        match signals.next().await {
+/// SIGTERMs and SIGINTs, each of which asks the process to stop.
+#[derive(Debug)]
+pub struct Stops(Signals);
+
+impl Stops {
+    /// Registers for both at once; from then on neither ends the process by itself.
+    ///
+    /// # Errors
+    /// Where the system refuses the registration.
+    pub fn listen() -> io::Result<Self> {
+        Signals::new([Signal::Term, Signal::Int]).map(Self)
+    }
+
+    /// Waits for the next one; its name.
+    pub async fn next(&mut self) -> &'static str {
+        match self.0.next().await {
             Some(Ok(Signal::Int)) => "SIGINT",
             // A source of signals that fails or ends could never ask again.
             _ => "SIGTERM",
         }
-    })
+    }
 }
 
 /// SIGHUPs, each of which asks for a reload.
@@ -129,12 +137,12 @@ mod tests {
     #[ignore = "started by signals_reach_those_who_registered, apart from the tests that must not hear them"]
     fn helper_that_signals_itself() {
         let mut hangups = Hangups::listen().unwrap();
-        let asked = shutdown().unwrap();
+        let mut asked = Stops::listen().unwrap();
         let me = rustix::process::getpid();
         rustix::process::kill_process(me, rustix::process::Signal::HUP).unwrap();
         smol::block_on(hangups.next()).unwrap();
         rustix::process::kill_process(me, rustix::process::Signal::TERM).unwrap();
-        println!("asked by {}", smol::block_on(asked));
+        println!("asked by {}", smol::block_on(asked.next()));
     }
 
     #[test]

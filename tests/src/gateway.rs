@@ -113,7 +113,13 @@ impl Gateway {
 
     /// Starts a further process on the same files, which must give up by itself; what it said.
     pub fn fails_to_start(&self) -> String {
+        self.fails_to_start_with(&[])
+    }
+
+    /// As [`Gateway::fails_to_start`], with these settings from the environment on top of the file.
+    pub fn fails_to_start_with(&self, settings: &[(&str, &str)]) -> String {
         let mut command = self.command();
+        command.envs(settings.iter().copied());
         let child = command.arg("serve").stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = must(child, "cannot start a process");
         for _ in 0..LOOKS {

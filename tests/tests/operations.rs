@@ -244,6 +244,21 @@ fn sigterm_waits_no_longer_than_drain() {
 }
 
 #[test]
+fn a_second_sigterm_ends_the_wait() {
+    let mut gateway = Gateway::with_accounts(&["amber"]).toml("limits", "drain = \"1h\"").start();
+    let key = gateway.create_user("ada");
+    gateway.upstream().fail(Rule::once(Behaviour::held("middle", GatePoint::AfterEvents(6))));
+    let mut client = Ask::turn(&key).session("one").begin(gateway.addr()).unwrap();
+    assert!(gateway.upstream().wait_at("middle", 1));
+    gateway.send_term();
+    assert!(gateway.eventually(|g| g.log().contains("stopping:")), "{}", gateway.log());
+    assert_eq!(gateway.terminate().code(), Some(0));
+    let answer = client.response().unwrap();
+    assert!(matches!(answer.end, End::Cut | End::Reset), "W2: broken off, not ended: {:?}", answer.end);
+    assert!(!gateway.state_dir().join("listening.json").exists(), "nothing listens there any more");
+}
+
+#[test]
 fn an_idle_gateway_stops_at_once() {
     let mut gateway = Gateway::with_accounts(&["amber"]).start();
     let _idle = RawClient::connect(gateway.addr()).unwrap();

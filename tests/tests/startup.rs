@@ -46,6 +46,19 @@ fn a_second_process_on_the_same_files_names_the_first() {
 }
 
 #[test]
+fn a_second_process_on_the_same_auth_directory_names_the_first() {
+    let gateway = Gateway::with_accounts(&["amber"]).start();
+    let other = gateway.directory().join("other-state");
+    let said = gateway.fails_to_start_with(&[
+        ("HOMING_STATE_DIRECTORY", other.to_str().unwrap()),
+        ("HOMING_LISTEN_ADDRESS", "127.0.0.1:0"),
+        ("HOMING_ADMIN_ADDRESS", "127.0.0.1:0"),
+    ]);
+    assert!(said.contains(&format!("process {}", gateway.pid())), "{said}");
+    assert!(said.contains("accounts.directory"), "what to do: {said}");
+}
+
+#[test]
 fn a_killed_process_leaves_no_lock_behind() {
     let mut gateway = Gateway::with_accounts(&["amber"]).start();
     for _ in 0..3 {

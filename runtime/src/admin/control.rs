@@ -182,6 +182,8 @@ pub enum Verdict {
     Home,
     /// Its home cannot serve now; it goes elsewhere and moves with the first success there.
     HomeOut,
+    /// No account can serve now: it gets the pool's answer.
+    AllOut,
     /// It was reserved and has not succeeded yet.
     Reserved,
     /// No live row: the strategy chooses.

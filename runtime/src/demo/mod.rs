@@ -34,7 +34,7 @@ fn stay(stage: &Stage) -> Result<(), DemoError> {
     println!("    -H 'content-type: application/json' -H 'session-id: my-session' \\");
     println!("    -d '{{\"model\":\"gpt-5.5\",\"stream\":true,\"input\":\"hello\"}}'\n");
     println!("  homing --config {} bindings list", stage.config().display());
-    let ended = crate::os::shutdown()?;
-    crate::os::block_on(ended);
+    let mut stops = crate::os::Stops::listen()?;
+    crate::os::block_on(stops.next());
     Ok(())
 }

@@ -11,7 +11,11 @@ pub(super) fn health(gateway: &Gateway) -> Answer {
     let status = if store.last_error.is_none() { "ok" } else { "degraded" };
     let body = json!({
         "status": status,
-        "accounts": {"usable": gateway.usable_accounts(), "known": gateway.fleet().iter().count()},
+        "accounts": {
+            "known": gateway.fleet().iter().count(),
+            "usable": gateway.usable_accounts(),
+            "serving": gateway.serving_accounts(),
+        },
         "bindings": gateway.store.len(),
         "store": {"queued": store.queued, "error": store.last_error},
         "connections": gateway.connections(),
@@ -19,7 +23,8 @@ pub(super) fn health(gateway: &Gateway) -> Answer {
     json_answer(200, &body)
 }
 
-/// 200 where a request could be served now, else 503 with the reason.
+/// 200 while an account is usable. One that cools or is spent counts: what a client gets then, with the time to come back, is
+/// the pool's answer (R4), and a load balancer's own error would hide it.
 pub(super) fn ready(gateway: &Gateway) -> Answer {
     if gateway.is_draining() {
         return json_answer(503, &json!({"ready": false, "reason": "the gateway is stopping"}));

@@ -31,6 +31,7 @@ mod reload;
 mod report;
 mod serve;
 mod state;
+mod stop;
 
 pub use open::StartError;
 pub(crate) use operator::Operator;

@@ -32,6 +32,14 @@ pub enum StartError {
     /// Another process has the same files.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// Another process has the same auth directory.
+    #[error("accounts.directory: {} is held by {holder}; stop it first, or give this one its own accounts.directory", path.display())]
+    AccountsHeld {
+        /// The directory.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,6 +1,7 @@
 //! The running gateway: listeners, background work, and an orderly stop.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,17 +11,14 @@ use smol::net::TcpListener;
 use super::management::Management;
 use super::open::{StartError, open};
 use super::state::Gateway;
-use super::{connection, operator::Operator, reload};
+use super::{connection, operator::Operator, reload, stop};
 use crate::admin::{self, Gate, OwnerSocket};
 use crate::config::Config;
+use crate::os::{Lock, LockError, holder_text};
 use crate::{clock, os};
 
 /// How often expired bindings and idle connections are looked for.
 const PURGE_EVERY: Duration = Duration::from_secs(10);
-/// How often an ending gateway looks whether its connections are done.
-const DRAIN_LOOK: Duration = Duration::from_millis(20);
-/// How long the store may take to write the rest and close.
-const STORE_WAIT: Duration = Duration::from_secs(30);
 /// Connections beyond the limit that are open at once to be told so.
 const TURNED_AWAY: u64 = 256;
 /// Wait after a refused accept: out of descriptors, for example.
@@ -31,8 +29,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// # Errors
 /// [`StartError`] where it could not start; once it runs, it ends in order.
 pub async fn serve(config: Config) -> Result<(), StartError> {
-    let ended = os::shutdown().map_err(StartError::Signals)?;
+    let mut stops = os::Stops::listen().map_err(StartError::Signals)?;
     let (gateway, lock) = open(config).await?;
+    let accounts_lock = lock_accounts(&gateway.config)?;
     let address = gateway.config.listen.address;
     let listening = TcpListener::bind(address).await.and_then(|l| Ok((l.local_addr()?, l)));
     let (address, listener) = listening.map_err(|error| StartError::Listen { address, error })?;
@@ -54,23 +53,40 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     background.push(os::spawn(async move { admin::serve_owner(&socket, control).await }));
     let accepting = os::spawn(accept(Arc::clone(&gateway), listener));
 
-    let signal = ended.await;
-    tracing::info!(signal, "stopping: no new connections, open ones finish");
+    let signal = stops.next().await;
     accepting.cancel().await;
-    drain(&gateway).await;
+    stop::drain(&gateway, signal, &mut stops).await;
     for task in background {
         task.cancel().await;
     }
-    let Some(health) = clock::within(STORE_WAIT, gateway.store.shutdown()).await else {
-        tracing::error!("the store did not close in time; what was not on disk is lost");
-        return Ok(());
-    };
-    match health.last_error {
-        Some(error) => tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk"),
-        None => tracing::info!("stopped, everything is on disk"),
-    }
-    drop(lock);
+    stop::close(&gateway).await;
+    let _ = std::fs::remove_file(addresses(&gateway.config));
+    drop((accounts_lock, lock));
     Ok(())
+}
+
+/// T2: one process for each auth directory, too: two would redeem the same single-use tokens. A directory that is missing or
+/// cannot be written has no tokens of ours to lose; it is told, and served.
+fn lock_accounts(config: &Config) -> Result<Option<Lock>, StartError> {
+    let directory = &config.accounts.directory;
+    if !directory.is_dir() {
+        return Ok(None);
+    }
+    match Lock::acquire(&directory.join(".homing.lock")) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Held { holder, .. }) => {
+            Err(StartError::AccountsHeld { path: directory.clone(), holder: holder_text(holder.as_ref()) })
+        }
+        Err(error @ LockError::Io { .. }) => {
+            tracing::warn!(%error, "the auth directory is not locked: refreshed tokens cannot be written back to it");
+            Ok(None)
+        }
+    }
+}
+
+/// Where a running gateway writes down its addresses.
+fn addresses(config: &Config) -> PathBuf {
+    config.state.directory.join("listening.json")
 }
 
 /// T5: the management API on the data port, where that is asked for; the configuration made sure that there is a key.
@@ -95,7 +111,7 @@ fn announce(gateway: &Gateway, address: SocketAddr, admin: Option<SocketAddr>) {
             "no usable account: requests get 503 until one is there. Log in with `codex login`, or copy an auth.json into this directory"
         );
     }
-    let path = gateway.config.state.directory.join("listening.json");
+    let path = addresses(&gateway.config);
     let text = serde_json::json!({"listen": address, "admin": admin, "pid": os::process_id()}).to_string();
     if let Err(error) = std::fs::write(&path, text + "\n") {
         tracing::warn!(?path, %error, "the addresses could not be written down");
@@ -142,19 +158,6 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         self.0.open_connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Lets requests under way finish, up to `limits.drain`.
-async fn drain(gateway: &Gateway) {
-    gateway.draining.store(true, Ordering::Relaxed);
-    let done = async {
-        while gateway.busy() > 0 {
-            clock::sleep(DRAIN_LOOK).await;
-        }
-    };
-    if clock::within(gateway.config.limits.drain, done).await.is_none() {
-        tracing::warn!(open = gateway.busy(), "limits.drain is over: requests under way are broken off");
     }
 }
 

@@ -105,6 +105,11 @@ impl Gateway {
         self.fleet().iter().filter(|a| a.standing == Standing::Usable).count()
     }
 
+    /// Accounts that a request would go to now: usable, and nothing bars them.
+    pub(crate) fn serving_accounts(&self) -> usize {
+        self.fleet().iter().filter(|a| a.eligible(None, now())).count()
+    }
+
     /// All loaded accounts.
     pub(crate) fn loaded(&self) -> Vec<Named> {
         self.names.read().unwrap_or_else(PoisonError::into_inner).accounts.values().cloned().collect()

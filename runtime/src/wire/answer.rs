@@ -138,7 +138,7 @@ impl Answer {
             404,
             REQUEST,
             "not_found",
-            "No such route. Point the client's base URL at /v1 or /backend-api/codex.",
+            "No such route. The base URL is /v1 or /backend-api/codex, and the API served is Responses: POST /responses, POST /responses/compact, GET /models.",
         )
     }
 

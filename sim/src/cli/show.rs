@@ -169,7 +169,8 @@ pub(super) fn marks(as_json: bool) -> u8 {
 /// Without a name and without `--all`: the list.
 pub(super) fn planted(name: Option<&str>, all: bool, runs: u64, as_json: bool) -> u8 {
     if name.is_none() && !all {
-        PLANTS.iter().for_each(|(plant, oracle)| say!("{:<24} caught by {oracle}", plant.name()));
+        PLANTS.iter().for_each(|(plant, oracle)| say!("{:<24} is to be caught by {oracle}", plant.name()));
+        say!("none was run: name one, or run them with --all");
         return HOLDS;
     }
     let chosen: Vec<_> = PLANTS.iter().filter(|(p, _)| name.is_none_or(|name| p.name() == name)).collect();

@@ -1,6 +1,6 @@
 //! Bindings for the operator: the list, and why a session goes where it goes.
 
-use homing_core::fleet::{Choice, Tried};
+use homing_core::fleet::{Choice, Out, Tried};
 use homing_core::ids::TenantId;
 use homing_core::key::{Keys, SignalKind};
 use homing_core::row::{Row, State};
@@ -63,7 +63,15 @@ pub(super) fn explain(gateway: &Gateway, request: &ExplainRequest) -> Result<Exp
                     with it has no identity and takes the next account in turn.";
         return Ok(plain(Verdict::NotAKey, text));
     }
-    match gateway.store.session(tenant, &keys, now()) {
+    let row = gateway.store.session(tenant, &keys, now());
+    if let Some(out) = all_out(gateway) {
+        let kept =
+            row.as_ref().map(|row| format!(" The session keeps its place on {}.", gateway.account_label(row.account)));
+        let explanation = plain(Verdict::AllOut, &format!("{out}{}", kept.unwrap_or_default()));
+        let account = row.as_ref().and_then(|row| accounts::one(gateway, row.account));
+        return Ok(Explanation { binding: row.map(|row| shown(gateway, &row)), account, ..explanation });
+    }
+    match row {
         Some(row) => Ok(of_row(gateway, &row)),
         None => {
             let text = "There is no binding for this session: it never succeeded here, or its binding expired or was \
@@ -71,6 +79,31 @@ pub(super) fn explain(gateway: &Gateway, request: &ExplainRequest) -> Result<Exp
             Ok(plain(Verdict::NoBinding, text))
         }
     }
+}
+
+/// What a request of any session is told now, where no account would be tried (R4).
+fn all_out(gateway: &Gateway) -> Option<String> {
+    let now = now();
+    // A copy: asking must not turn the round robin.
+    let mut fleet = gateway.fleet().clone();
+    let choice = Choice { pin: None, home: None, tried: &Tried::default(), model: None, now };
+    if fleet.choose(&choice).is_some() {
+        return None;
+    }
+    Some(match fleet.out(None, now) {
+        Out::Soon { retry_after } => format!(
+            "Every account is out, and one is expected back: a request gets 503 with Retry-After: {}.",
+            retry_after.ceil_secs()
+        ),
+        Out::Spent { until } => format!(
+            "Every account is out, quota is why: a request gets 429 usage_limit_reached until {}.",
+            Stamp(until.0)
+        ),
+        Out::NoModel | Out::Later => {
+            "Every account needs its owner: a request gets 503. `homing accounts list` says why.".to_owned()
+        }
+        Out::Empty => "There are no accounts: a request gets 503.".to_owned(),
+    })
 }
 
 fn of_row(gateway: &Gateway, row: &Row) -> Explanation {
@@ -105,7 +138,10 @@ fn tenant(gateway: &Gateway, name: &str) -> Result<(TenantId, String), ControlEr
         let scope = crate::store::Store::user_scope(&user.user_id);
         return Ok((user.tenant, scope.to_string()));
     }
-    let caller = gateway.loaded().into_iter().find(|named| *named.label == *name);
+    // A label is the file's name and the end of the account's id; the name alone does where it is the only one.
+    let mut callers = gateway.loaded();
+    callers.retain(|named| *named.label == *name || named.label.split(" (").next() == Some(name));
+    let caller = callers.pop().filter(|_| callers.is_empty());
     caller.map(|named| (named.tenant.id, named.tenant.scope.to_string())).ok_or_else(|| ControlError::NotFound {
         what: "tenant".into(),
         value: name.to_owned(),

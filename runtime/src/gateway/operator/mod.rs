@@ -88,6 +88,8 @@ impl Control for Operator {
         }
         if usable == 0 {
             notes.push("no usable account: requests get 503".to_owned());
+        } else if self.gateway.serving_accounts() == 0 {
+            notes.push("every account is out for now: `homing accounts list` says until when".to_owned());
         }
         if store.late > 0 {
             notes.push(format!("{} answers went out before their binding was on disk", store.late));

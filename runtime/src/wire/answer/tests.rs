@@ -90,7 +90,7 @@ fn the_other_answers() {
 
     404
     content-type: application/json
-    {"error":{"message":"No such route. Point the client's base URL at /v1 or /backend-api/codex.","type":"invalid_request_error","param":null,"code":"not_found"}}
+    {"error":{"message":"No such route. The base URL is /v1 or /backend-api/codex, and the API served is Responses: POST /responses, POST /responses/compact, GET /models.","type":"invalid_request_error","param":null,"code":"not_found"}}
 
     405
     content-type: application/json
