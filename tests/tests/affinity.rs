@@ -371,7 +371,7 @@ fn explain_says_where_a_session_goes() {
     assert_eq!(explain("another")["verdict"], "no_binding");
     gateway.upstream().fail(Rule::always(Behaviour::usage_limit(3_600)));
     let (refused, _) = gateway.ask(&Ask::turn(&key).session("one"));
-    assert_eq!(refused.status, 429);
+    assert_eq!(refused.status(), 429);
     let out = explain("one");
     assert_eq!(out["verdict"], "all_out", "nothing is promised that a request would not get: {out}");
     assert!(out["text"].to_string().contains("429") && out["binding"]["account"] == known["binding"]["account"]);
