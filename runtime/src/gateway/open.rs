@@ -29,9 +29,12 @@ pub enum StartError {
         /// What the system said.
         error: std::io::Error,
     },
-    /// Another process has the same files.
-    #[error(transparent)]
+    /// Another process has the same database.
+    #[error("state.directory: {0}")]
     Lock(#[from] LockError),
+    /// Another process has the same auth directory.
+    #[error("accounts.directory: {0}")]
+    AccountsLock(LockError),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,6 +1,7 @@
 //! The running gateway: listeners, background work, and an orderly stop.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::state::Gateway;
 use super::{connection, operator::Operator, reload};
 use crate::admin::{self, Gate, OwnerSocket};
 use crate::config::Config;
+use crate::os::{Lock, LockError};
 use crate::{clock, os};
 
 /// How often expired bindings and idle connections are looked for.
@@ -23,6 +25,8 @@ const DRAIN_LOOK: Duration = Duration::from_millis(20);
 const STORE_WAIT: Duration = Duration::from_secs(30);
 /// Connections beyond the limit that are open at once to be told so.
 const TURNED_AWAY: u64 = 256;
+/// Descriptors for everything but connections under way: files, idle upstream connections, those turned away.
+const OTHER_DESCRIPTORS: u64 = 128 + TURNED_AWAY;
 /// Wait after a refused accept: out of descriptors, for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -30,9 +34,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// [`StartError`] where it could not start; once it runs, it ends in order.
-pub async fn serve(config: Config) -> Result<(), StartError> {
+pub async fn serve(mut config: Config) -> Result<(), StartError> {
     let ended = os::shutdown().map_err(StartError::Signals)?;
+    fit_connections(&mut config.limits.connections, os::raise_descriptor_limit());
     let (gateway, lock) = open(config).await?;
+    let accounts_lock = lock_accounts(&gateway.config.accounts.directory)?;
     let address = gateway.config.listen.address;
     let listening = TcpListener::bind(address).await.and_then(|l| Ok((l.local_addr()?, l)));
     let (address, listener) = listening.map_err(|error| StartError::Listen { address, error })?;
@@ -69,8 +75,37 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
         Some(error) => tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk"),
         None => tracing::info!("stopped, everything is on disk"),
     }
-    drop(lock);
+    drop((lock, accounts_lock));
     Ok(())
+}
+
+/// Takes no more connections than there are descriptors for, two each: past that, requests already taken would fail for want
+/// of an upstream connection, and new ones get no answer at all.
+fn fit_connections(connections: &mut u64, descriptors: Option<u64>) {
+    let Some(descriptors) = descriptors else { return };
+    let fits = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 2).max(descriptors / 4).max(1);
+    if *connections > fits {
+        tracing::warn!(
+            asked = *connections,
+            taken = fits,
+            descriptors,
+            "limits.connections does not fit the number of files this process may open: raise that (ulimit -n, LimitNOFILE)"
+        );
+        *connections = fits;
+    }
+}
+
+/// T2: one gateway for each auth directory, whatever the state directory: two would spend each other's refresh tokens. A
+/// directory that cannot be written to, or is not there yet, cannot be locked: no token is written back there either.
+fn lock_accounts(directory: &Path) -> Result<Option<Lock>, StartError> {
+    match Lock::acquire(&directory.join(".homing.lock")) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Io { error, .. }) => {
+            tracing::warn!(?directory, %error, "the auth directory cannot be locked: start no second gateway on it");
+            Ok(None)
+        }
+        Err(held) => Err(StartError::AccountsLock(held)),
+    }
 }
 
 /// T5: the management API on the data port, where that is asked for; the configuration made sure that there is a key.
@@ -113,7 +148,7 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
             }
         };
         let (open, limit) = (gateway.connections(), gateway.config.limits.connections);
-        if open >= limit.saturating_add(TURNED_AWAY) {
+        if open >= limit.saturating_add(TURNED_AWAY.min(limit)) {
             tracing::warn!(limit, "far more connections than limits.connections: one is closed unanswered");
             continue;
         }
@@ -167,5 +202,37 @@ async fn reap(gateway: Arc<Gateway>) {
     loop {
         clock::sleep(PURGE_EVERY).await;
         gateway.pool.reap();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(mut connections: u64, descriptors: Option<u64>) -> u64 {
+        fit_connections(&mut connections, descriptors);
+        connections
+    }
+
+    #[test]
+    fn connections_never_need_more_descriptors_than_there_are() {
+        assert_eq!(fitted(10_000, None), 10_000);
+        assert_eq!(fitted(10_000, Some(1 << 20)), 10_000);
+        assert_eq!(fitted(10_000, Some(20_384)), 10_000);
+        assert_eq!(fitted(10_000, Some(1_024)), 320);
+        assert_eq!(fitted(10_000, Some(64)), 16);
+        assert_eq!(fitted(10_000, Some(0)), 1);
+        assert_eq!(fitted(5, Some(1_024)), 5);
+    }
+
+    #[test]
+    fn t2_an_auth_directory_has_one_gateway() {
+        let place = tempfile::tempdir().unwrap();
+        let first = lock_accounts(place.path()).unwrap();
+        let said = lock_accounts(place.path()).unwrap_err().to_string();
+        assert!(said.contains("accounts.directory") && said.contains("held by process"), "{said}");
+        drop(first);
+        assert!(lock_accounts(place.path()).unwrap().is_some());
+        assert!(lock_accounts(&place.path().join("none")).unwrap().is_none());
     }
 }

@@ -35,7 +35,7 @@ pub struct Holder {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it (T2).
-    #[error("{} is held by {}; stop it first, or give this one its own state.directory", path.display(), holder_text(holder.as_ref()))]
+    #[error("{} is held by {}; stop it first, or give this one a directory of its own", path.display(), holder_text(holder.as_ref()))]
     Held {
         /// The lock file.
         path: PathBuf,
