@@ -12,9 +12,10 @@ use std::{
 };
 
 use async_signal::{Signal, Signals};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use smol::{Executor, Task, stream::StreamExt};
 
-pub use lock::{Holder, Lock, LockError, holder_text};
+pub use lock::{Holder, Lock, LockError};
 
 /// The executor of the process. Its threads (one for each available core) start with the first call and are called
 /// `homing-worker-N`.
@@ -98,6 +99,15 @@ impl Hangups {
     }
 }
 
+/// Lets this process open as many files as the system allows it, rather than the fewer it starts with (1,024 on most
+/// systems, for programs that do not expect more). Returns how many those are; `None` where there is no limit.
+pub fn raise_descriptor_limit() -> Option<u64> {
+    let allowed = getrlimit(Resource::Nofile).maximum;
+    // Where the system refuses, what held before holds on.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: allowed, maximum: allowed });
+    getrlimit(Resource::Nofile).current
+}
+
 /// This process's id.
 pub fn process_id() -> u32 {
     std::process::id()
@@ -161,6 +171,13 @@ mod tests {
             spawn(async { panic!("on purpose") }).detach();
         }
         assert_eq!(block_on(spawn(async { 6 * 7 })), 42);
+    }
+
+    #[test]
+    fn every_file_that_is_allowed_may_be_opened() {
+        let allowed = getrlimit(Resource::Nofile).maximum;
+        assert_eq!(raise_descriptor_limit(), allowed);
+        assert_eq!(getrlimit(Resource::Nofile).current, allowed);
     }
 
     #[test]

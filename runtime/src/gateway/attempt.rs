@@ -10,7 +10,8 @@ use super::state::Gateway;
 use crate::accounts::Bearer;
 use crate::clock;
 use crate::config::Config;
-use crate::http::{Deadlines, Exchange, Headers, MemoryBudget, Reservation, SendError};
+use crate::http::{BodyFraming, Deadlines, Exchange, Headers, MemoryBudget, Reservation, SendError};
+use crate::wire::body;
 use crate::wire::classify::classify_answer;
 
 /// An error answer is read up to here: enough to say why, and what a client is shown.
@@ -124,10 +125,23 @@ async fn whole(mut exchange: Exchange, is_responses: bool, budget: &MemoryBudget
         }
     }
     let answer = Whole { head: exchange.head, body };
+    if !is_complete(&answer, is_responses, exchange.body.framing()) {
+        tracing::debug!(status = answer.head.status, "an answer that is not known to be whole");
+        return Attempt::Failed(Failure::Server { retry_after: None }, None);
+    }
     match answer.stated_failure().filter(|_| is_responses) {
         Some(failure) => Attempt::Failed(failure, Some(Received::Whole(answer))),
         None => Attempt::Served(Received::Whole(answer)),
     }
+}
+
+/// Whether the answer is all of what it says it is. A body that ends with its connection may have been cut off (W2), and a
+/// Responses call brings an event stream or a JSON object: an empty answer, a page of some proxy or a stream of another
+/// type is no success (spec §1).
+fn is_complete(answer: &Whole, is_responses: bool, framing: BodyFraming) -> bool {
+    let is_readable = is_identity(&answer.head.headers);
+    let must_be_json = framing == BodyFraming::UntilClose || (is_responses && is_readable);
+    !must_be_json || body::read(&answer.body).json
 }
 
 /// Whole answers count against the same memory as request bodies.
@@ -137,6 +151,73 @@ fn fits(held: &mut Reservation, bytes: usize) -> bool {
 
 fn is_event_stream(headers: &Headers) -> bool {
     let kind = headers.get_str("content-type").unwrap_or_default();
-    let readable = headers.get_str("content-encoding").is_none_or(|e| e.eq_ignore_ascii_case("identity"));
-    readable && kind.trim_start().get(..17).is_some_and(|k| k.eq_ignore_ascii_case("text/event-stream"))
+    is_identity(headers) && kind.trim_start().get(..17).is_some_and(|k| k.eq_ignore_ascii_case("text/event-stream"))
+}
+
+fn is_identity(headers: &Headers) -> bool {
+    headers.get_str("content-encoding").is_none_or(|coding| coding.eq_ignore_ascii_case("identity"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::http::{Connector, Origin, Pool, PoolLimits, RequestHead, Version};
+
+    /// What an attempt makes of an upstream that answers with these bytes and closes.
+    fn attempted(answer: &'static str, is_responses: bool) -> Attempt {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let upstream = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let attempt = smol::block_on(async {
+            let origin = Origin::of_url(&url.parse().unwrap()).unwrap();
+            let pool = Pool::new(Connector::new(None), PoolLimits::default());
+            let (method, target) = ("POST".to_owned(), "/responses".to_owned());
+            let head = RequestHead { method, target, version: Version::Http11, headers: Headers::new() };
+            let exchange = pool.send(&origin, &head, b"{}", true, &Deadlines::default()).await.unwrap();
+            read(exchange, is_responses, Duration::from_secs(60), &MemoryBudget::new(1 << 20)).await
+        });
+        upstream.join().unwrap();
+        attempt
+    }
+
+    #[test]
+    fn w2_what_may_have_been_cut_off_is_not_passed_on_as_whole() {
+        const CUT: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"status\":\"compl";
+        const WHOLE: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"status\":\"completed\"}";
+        for is_responses in [true, false] {
+            assert!(matches!(attempted(CUT, is_responses), Attempt::Failed(Failure::Server { .. }, None)));
+            assert!(matches!(attempted(WHOLE, is_responses), Attempt::Served(Received::Whole(_))));
+        }
+    }
+
+    #[test]
+    fn a_responses_answer_is_an_event_stream_or_an_object() {
+        for answer in [
+            "HTTP/1.1 204 No Content\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>",
+            "HTTP/1.1 200 OK\r\nContent-Length: 31\r\n\r\nevent: response.created\ndata: {}\n",
+        ] {
+            assert!(matches!(attempted(answer, true), Attempt::Failed(Failure::Server { .. }, None)), "{answer}");
+            assert!(
+                matches!(attempted(answer, false), Attempt::Served(_)),
+                "elsewhere any whole 2xx will do: {answer}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_follows_a_terminal_event_is_waited_for_only_so_long() {
+        const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 200\r\n\r\n\
+            data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n";
+        let Attempt::Served(Received::Events(mut events)) = attempted(STREAM, true) else { panic!("not served") };
+        assert!(smol::block_on(events.rest(clock::monotonic())).is_none());
+    }
 }

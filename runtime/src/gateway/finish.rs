@@ -14,7 +14,7 @@ use crate::clock;
 use crate::http::{BodyKind, WriteError};
 use crate::wire::answer::Answer;
 
-/// How long the upstream may take to end a stream whose terminal event it sent.
+/// How long the upstream may take to end a stream whose terminal event it sent, whatever else it sends meanwhile.
 const REST_WAIT: Duration = Duration::from_secs(5);
 
 impl Call<'_> {
@@ -74,7 +74,8 @@ impl Call<'_> {
     }
 
     async fn end_rest(&mut self, mut events: Events) -> Result<bool, WriteError> {
-        while let Some(Some(bytes)) = clock::within(REST_WAIT, events.rest()).await {
+        let until = clock::monotonic() + REST_WAIT;
+        while let Some(bytes) = events.rest(until).await {
             self.client.write_data(bytes).await?;
         }
         self.client.finish().await

@@ -19,6 +19,7 @@ mod caller;
 mod connection;
 mod drive;
 mod finish;
+mod fit;
 mod health;
 mod local;
 mod management;

@@ -29,17 +29,12 @@ pub enum StartError {
         /// What the system said.
         error: std::io::Error,
     },
-    /// Another process has the same files.
-    #[error(transparent)]
+    /// Another process has the same database.
+    #[error("state.directory, state.database: {0}")]
     Lock(#[from] LockError),
     /// Another process has the same auth directory.
-    #[error("accounts.directory: {} is held by {holder}; stop it first, or give this one its own accounts.directory", path.display())]
-    AccountsHeld {
-        /// The directory.
-        path: PathBuf,
-        /// Who holds it.
-        holder: String,
-    },
+    #[error("accounts.directory: {0}")]
+    AccountsLock(LockError),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -169,8 +169,14 @@ impl Events {
         std::mem::take(&mut self.terminal)
     }
 
-    /// What comes behind the terminal event; `None` at the end, also where the upstream breaks off there.
-    pub(super) async fn rest(&mut self) -> Option<&[u8]> {
-        self.body.next().await.ok().flatten()
+    /// What comes behind the terminal event; `None` at the end, also where the upstream breaks off there, and once the time
+    /// is over: an upstream that never ends a finished stream must not keep its client waiting.
+    pub(super) async fn rest(&mut self, until: Instant) -> Option<&[u8]> {
+        let left = until.saturating_duration_since(clock::monotonic());
+        // Bytes that are there already would come even without any time left.
+        if left.is_zero() {
+            return None;
+        }
+        clock::within(left, self.body.next()).await?.ok().flatten()
     }
 }

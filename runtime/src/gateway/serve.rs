@@ -11,16 +11,13 @@ use smol::net::TcpListener;
 use super::management::Management;
 use super::open::{StartError, open};
 use super::state::Gateway;
-use super::{connection, operator::Operator, reload, stop};
+use super::{connection, fit, operator::Operator, reload, stop};
 use crate::admin::{self, Gate, OwnerSocket};
 use crate::config::Config;
-use crate::os::{Lock, LockError, holder_text};
 use crate::{clock, os};
 
 /// How often expired bindings and idle connections are looked for.
 const PURGE_EVERY: Duration = Duration::from_secs(10);
-/// Connections beyond the limit that are open at once to be told so.
-const TURNED_AWAY: u64 = 256;
 /// Wait after a refused accept: out of descriptors, for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -28,10 +25,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// [`StartError`] where it could not start; once it runs, it ends in order.
-pub async fn serve(config: Config) -> Result<(), StartError> {
+pub async fn serve(mut config: Config) -> Result<(), StartError> {
     let mut stops = os::Stops::listen().map_err(StartError::Signals)?;
+    fit::fit_connections(&mut config.limits.connections, os::raise_descriptor_limit());
     let (gateway, lock) = open(config).await?;
-    let accounts_lock = lock_accounts(&gateway.config)?;
+    let accounts_lock = fit::lock_accounts(&gateway.config.accounts.directory)?;
     let address = gateway.config.listen.address;
     let listening = TcpListener::bind(address).await.and_then(|l| Ok((l.local_addr()?, l)));
     let (address, listener) = listening.map_err(|error| StartError::Listen { address, error })?;
@@ -63,25 +61,6 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     let _ = std::fs::remove_file(addresses(&gateway.config));
     drop((accounts_lock, lock));
     Ok(())
-}
-
-/// T2: one process for each auth directory, too: two would redeem the same single-use tokens. A directory that is missing or
-/// cannot be written has no tokens of ours to lose; it is told, and served.
-fn lock_accounts(config: &Config) -> Result<Option<Lock>, StartError> {
-    let directory = &config.accounts.directory;
-    if !directory.is_dir() {
-        return Ok(None);
-    }
-    match Lock::acquire(&directory.join(".homing.lock")) {
-        Ok(lock) => Ok(Some(lock)),
-        Err(LockError::Held { holder, .. }) => {
-            Err(StartError::AccountsHeld { path: directory.clone(), holder: holder_text(holder.as_ref()) })
-        }
-        Err(error @ LockError::Io { .. }) => {
-            tracing::warn!(%error, "the auth directory is not locked: refreshed tokens cannot be written back to it");
-            Ok(None)
-        }
-    }
 }
 
 /// Where a running gateway writes down its addresses.
@@ -129,7 +108,7 @@ async fn accept(gateway: Arc<Gateway>, listener: TcpListener) {
             }
         };
         let (open, limit) = (gateway.connections(), gateway.config.limits.connections);
-        if open >= limit.saturating_add(TURNED_AWAY) {
+        if open >= limit.saturating_add(fit::TURNED_AWAY.min(limit)) {
             tracing::warn!(limit, "far more connections than limits.connections: one is closed unanswered");
             continue;
         }

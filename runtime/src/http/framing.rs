@@ -101,13 +101,18 @@ pub(crate) fn request_framing(head: &RequestHead) -> Result<RequestFraming, Http
     Ok(RequestFraming { body, expects_continue, keep_alive: keeps_alive(&head.headers, head.version) })
 }
 
+/// Bytes of a host with its port, an IPv6 address in brackets included; a user name is none.
+pub(crate) fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:[]%!$&'()*+;=".contains(&byte)
+}
+
 fn check_host(head: &RequestHead) -> Result<(), HttpError> {
     let mut hosts = head.headers.get_all("host");
     match (hosts.next(), hosts.next()) {
         (None, _) if head.version == Version::Http11 => Err(HttpError::BadRequest("no Host")),
         (None, _) => Ok(()),
         (Some(_), Some(_)) => Err(HttpError::BadRequest("more than one Host")),
-        (Some(host), None) if !host.iter().all(|b| b.is_ascii_alphanumeric() || b"-._~:[]%!$&'()*+;=".contains(b)) => {
+        (Some(host), None) if !host.iter().copied().all(is_host_byte) => {
             Err(HttpError::BadRequest("the Host is malformed"))
         }
         (Some(_), None) => Ok(()),

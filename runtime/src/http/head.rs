@@ -1,5 +1,6 @@
 //! Request and response heads: strict parsing, and writing that cannot be split.
 
+use super::framing::is_host_byte;
 use super::headers::{Headers, is_token_byte, trim_blanks};
 use super::limits::MAX_FIELDS;
 use super::scan::HeadFault;
@@ -262,7 +263,9 @@ fn origin_form(target: &str) -> Result<String, HeadFault> {
         return Err(NOT_A_PATH);
     }
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    if authority.is_empty() || authority.contains('@') {
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    let port_fits = port.ends_with(']') || port.bytes().all(|b| b.is_ascii_digit());
+    if authority.is_empty() || !port_fits || !authority.bytes().all(is_host_byte) {
         return Err(HeadFault::Malformed("the URL in the request line has no plain host"));
     }
     Ok(if path.starts_with('/') { path.to_owned() } else { format!("/{path}") })
@@ -326,10 +329,26 @@ mod tests {
             ("HTTPS://h:1", "/"),
             ("http://h?q", "/?q"),
             ("h:443", "h:443"),
+            ("http://[::1]/x", "/x"),
+            ("http://[::1]:80/x", "/x"),
+            ("http://h:/x", "/x"),
         ] {
             assert_eq!(target(given).as_deref(), Some(expected), "{given}");
         }
-        for bad in ["", "x", "ftp://h/", "http:///x", "http://u@h/", "/a\u{7f}", "/é", "/a#b", "*:x"] {
+        for bad in [
+            "",
+            "x",
+            "ftp://h/",
+            "http:///x",
+            "http://u@h/",
+            "http://h:x/",
+            "http://h\\i/",
+            "http://h\"/",
+            "/a\u{7f}",
+            "/é",
+            "/a#b",
+            "*:x",
+        ] {
             assert_eq!(target(bad), None, "{bad:?}");
         }
     }

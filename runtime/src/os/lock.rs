@@ -35,7 +35,7 @@ pub struct Holder {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it (T2).
-    #[error("{} is held by {}; stop it first, or give this one its own state.directory and state.database", path.display(), holder_text(holder.as_ref()))]
+    #[error("{} is held by {}; stop it first, or give this one a directory of its own", path.display(), holder_text(holder.as_ref()))]
     Held {
         /// The lock file.
         path: PathBuf,
@@ -52,8 +52,7 @@ pub enum LockError {
     },
 }
 
-/// Who holds a lock, in words.
-pub fn holder_text(holder: Option<&Holder>) -> String {
+fn holder_text(holder: Option<&Holder>) -> String {
     holder.map_or("another process".into(), |Holder { pid, command }| format!("process {pid} ({command})"))
 }
 

@@ -60,6 +60,14 @@ pub enum StoreError {
         /// What was found.
         detail: String,
     },
+    /// The file was deleted or replaced while it was open: what is written goes nowhere.
+    #[error(
+        "the database {path:?} was deleted or replaced while in use; what is in memory is served on and lost at the next start: put the file back, or stop and restore a copy"
+    )]
+    Lost {
+        /// The file's name.
+        path: PathBuf,
+    },
     /// The schema is newer than this program. It was left as it is.
     #[error(
         "the database {path:?} has schema {found}, this program knows up to {known}: use the newer program, or run its migrations back"

@@ -17,6 +17,7 @@ mod load;
 pub mod migrate;
 mod names;
 mod open;
+mod presence;
 mod queue;
 pub mod schema;
 mod sweep;
@@ -78,6 +79,8 @@ pub struct Store {
     /// Rows below this id that had expired by then may still be in the file.
     leftover: (RowId, Time),
     has_leftover: AtomicBool,
+    /// The file that is written, and whether its name stands for another one now, or for none.
+    file: Option<presence::Watched>,
 }
 
 impl std::fmt::Debug for Store {
@@ -99,6 +102,7 @@ impl Store {
         for statement in apply::STATEMENTS {
             conn.prepare(statement).map_err(|e| unreadable(path, &e))?;
         }
+        let file = Some(presence::Watched::new(path));
         let next_id = loaded.table.next_id();
         let writer = Writer::start(path, conn, next_id)?;
         tracing::info!(?path, bindings = loaded.table.len(), "store opened");
@@ -109,6 +113,7 @@ impl Store {
             late: AtomicU64::new(0),
             leftover: (next_id, now),
             has_leftover: AtomicBool::new(loaded.expired),
+            file,
         })
     }
 
@@ -122,6 +127,7 @@ impl Store {
             late: AtomicU64::new(0),
             leftover: (RowId(0), Time(0)),
             has_leftover: AtomicBool::new(false),
+            file: None,
         }
     }
 
@@ -172,7 +178,11 @@ impl Store {
     #[must_use]
     pub fn health(&self) -> StoreHealth {
         let last_seq = self.table().seq();
-        StoreHealth { last_seq, late: self.late.load(Ordering::Relaxed), ..self.writer.health() }
+        let mut health = StoreHealth { last_seq, late: self.late.load(Ordering::Relaxed), ..self.writer.health() };
+        if let Some(lost) = self.file.as_ref().and_then(presence::Watched::problem) {
+            health.last_error.get_or_insert(lost);
+        }
+        health
     }
 
     /// Whether there is a file behind the table.

@@ -56,6 +56,9 @@ impl Store {
             if let Err(error) = self.purge_expired(Time(clock::wall_ms())).await {
                 tracing::warn!(%error, "expired bindings stay in the file for now");
             }
+            if let Some(file) = &self.file {
+                file.look();
+            }
             clock::sleep(every).await;
         }
     }

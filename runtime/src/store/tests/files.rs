@@ -19,6 +19,26 @@ fn refused(path: &Path) -> StoreError {
     error
 }
 
+#[test]
+fn t2_a_file_that_is_deleted_while_it_is_open_is_reported() {
+    let place = place();
+    let store = open(&place.path, START);
+    let aside = place.path.with_extension("aside");
+    let look = || store.file.as_ref().unwrap().look();
+    look();
+    assert!(store.health().is_healthy());
+    fs::rename(&place.path, &aside).unwrap();
+    look();
+    let health = store.health();
+    assert!(!health.is_healthy() && health.last_error.as_ref().unwrap().contains("homing.db"), "{health:?}");
+    fs::write(&place.path, "another").unwrap();
+    look();
+    assert!(!store.health().is_healthy(), "another file of that name is not ours");
+    fs::rename(&aside, &place.path).unwrap();
+    look();
+    assert!(store.health().is_healthy());
+}
+
 fn filled(path: &Path) {
     let store = open(path, START);
     for i in 0..500 {
