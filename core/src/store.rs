@@ -65,6 +65,9 @@ pub enum Answer {
     Pended(View),
     /// To `Pend`: something changed. What stands now, read after losing.
     Lost(Option<View>),
+    /// To `Reserve` and `Pend`: somebody else was first. What stands now has to be read by a new `Look`: a store with
+    /// snapshots would show the loser the very row it lost to somebody.
+    Raced,
     /// To `Complete`: done. The turn rests on `seq` (B15).
     Completed {
         /// What it did to the row.

@@ -5,7 +5,7 @@ use homing_core::fleet::Standing;
 use homing_core::ids::{AccountId, Seq};
 use homing_core::row::{Row, Scope as Erasure};
 use homing_core::store::{Answer, Op};
-use homing_core::time::Millis;
+use homing_core::time::{Millis, Time};
 use homing_core::turn::{Note, Outcome, Reason, Renewal, Request};
 
 use crate::ask::Ask;
@@ -13,6 +13,21 @@ use crate::ask::Ask;
 /// One request of a run, numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnId(pub u32);
+
+/// One gateway process, numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessId(pub u8);
+
+/// One observation, where and when it was made.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seen {
+    /// By the clock of the process, or the world's.
+    pub at: Time,
+    /// The process it happened in; `None`: the store, the world or an operator.
+    pub process: Option<ProcessId>,
+    /// What.
+    pub event: Event,
+}
 
 /// Why rows changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -147,7 +147,7 @@ impl Story {
         match self.told.last()?.1 {
             Answer::Looked { view, .. } | Answer::Lost(view) => view,
             Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
-            Answer::Refused(_) | Answer::Completed { .. } | Answer::Unknown => None,
+            Answer::Refused(_) | Answer::Completed { .. } | Answer::Raced | Answer::Unknown => None,
         }
     }
 
@@ -370,6 +370,13 @@ impl Story {
 }
 
 impl Event {
+    /// Whether it happens in a process, not in the store or around both.
+    #[must_use]
+    pub const fn in_process(&self) -> bool {
+        self.turn().is_some()
+            || matches!(self, Self::Purged(_) | Self::Flushed(_) | Self::Crashed(_) | Self::Restarted(_))
+    }
+
     /// The turn it is about.
     #[must_use]
     pub const fn turn(&self) -> Option<TurnId> {

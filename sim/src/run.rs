@@ -1,7 +1,7 @@
 //! One run: a chooser drives a world for some steps, then the world is healed and has to settle.
 
 use crate::choose::{Chooser, text};
-use crate::event::Event;
+use crate::event::{Event, Seen};
 use crate::marks::Marks;
 use crate::plant::Plant;
 use crate::scope::Scope;
@@ -88,7 +88,7 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
                 record(world, &mut lines);
             }
         });
-        if plan.trace && matches!(world.seen().last(), Some((_, Event::Settled(_)))) {
+        if plan.trace && matches!(world.seen().last(), Some(Seen { event: Event::Settled(_), .. })) {
             record(&world, &mut lines);
         }
     }
@@ -99,5 +99,5 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
 }
 
 fn record(world: &World, lines: &mut Vec<Line>) {
-    lines.extend(world.seen().iter().map(|(at, event)| Line::of(world.steps(), *at, event)));
+    lines.extend(world.seen().iter().map(|seen| Line::of(world.steps(), seen)));
 }

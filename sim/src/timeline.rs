@@ -4,10 +4,9 @@ use std::fmt;
 
 use homing_core::row::{Row, State};
 use homing_core::store::{Answer, Op};
-use homing_core::time::Time;
 use serde::Serialize;
 
-use crate::event::{Event, TurnId};
+use crate::event::{Event, Seen, TurnId};
 use crate::world::{BEGINNING, Violation};
 
 /// One line of a run.
@@ -17,6 +16,8 @@ pub struct Line {
     pub step: u32,
     /// Milliseconds since the run began, by the process's clock.
     pub time_ms: u64,
+    /// The process it happened in, if in one.
+    pub process: Option<u8>,
     /// What kind of event it is, in two characters.
     pub code: &'static str,
     /// Whose it is: a request, or a dot.
@@ -28,7 +29,8 @@ pub struct Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let secs = self.time_ms / 1_000;
-        write!(f, "{:>4} {:>+6}s {} {:<4} {}", self.step, secs, self.code, self.who, self.what)
+        let process = self.process.map_or_else(|| ".".into(), |p| format!("p{p}"));
+        write!(f, "{:>4} {:>+6}s {process:<2} {} {:<4} {}", self.step, secs, self.code, self.who, self.what)
     }
 }
 
@@ -36,21 +38,28 @@ impl Line {
     /// The columns' names.
     #[must_use]
     pub const fn heading() -> &'static str {
-        "step    time what who  event"
+        "step    time in what who  event"
     }
 
     /// The line of an event.
     #[must_use]
-    pub fn of(step: u32, at: Time, event: &Event) -> Self {
-        let (code, what) = describe(event);
-        let who = event.turn().map_or_else(|| ".".into(), name);
-        Self { step, time_ms: at.since(BEGINNING).0, code, who, what }
+    pub fn of(step: u32, seen: &Seen) -> Self {
+        let (code, what) = describe(&seen.event);
+        let who = seen.event.turn().map_or_else(|| ".".into(), name);
+        Self { step, time_ms: seen.at.since(BEGINNING).0, process: seen.process.map(|p| p.0), code, who, what }
     }
 
     /// The line of a broken rule.
     #[must_use]
     pub fn verdict(violation: &Violation) -> Self {
-        Self { step: violation.step, time_ms: 0, code: "!!", who: ".".into(), what: violation.to_string() }
+        Self {
+            step: violation.step,
+            time_ms: 0,
+            process: None,
+            code: "!!",
+            who: ".".into(),
+            what: violation.to_string(),
+        }
     }
 }
 
@@ -137,6 +146,7 @@ fn answer_text(answer: &Answer) -> String {
         Answer::Lost(None) => "lost: no row".into(),
         Answer::Lost(Some(v)) => format!("lost: {}", view(v)),
         Answer::Completed { how, seq } => format!("{how:?}, change {}", seq.0),
+        Answer::Raced => "lost the race".into(),
         Answer::Unknown => "unknown".into(),
     }
 }

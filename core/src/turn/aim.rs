@@ -32,7 +32,7 @@ impl Turn {
     }
 
     /// What the row says already: its account, else the replacement agreed on.
-    fn standing_choice(&self, env: &Env<'_>) -> Option<(AccountId, Reason)> {
+    pub(super) fn standing_choice(&self, env: &Env<'_>) -> Option<(AccountId, Reason)> {
         let row = self.row?;
         if self.request.pin.is_some() {
             return None;
@@ -86,6 +86,7 @@ impl Turn {
                 self.detached = true;
                 self.launch(pick, Reason::Unremembered, env)
             }
+            Answer::Raced => self.look_at_winner(env),
             Answer::Looked { .. }
             | Answer::Pended(_)
             | Answer::Lost(_)
@@ -112,6 +113,10 @@ impl Turn {
                     }
                     None => self.launch(pick, Reason::FailedOver, env),
                 }
+            }
+            Answer::Raced => {
+                self.outrun = true;
+                self.look_at_winner(env)
             }
             Answer::Looked { .. }
             | Answer::Reserved(_)

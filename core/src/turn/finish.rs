@@ -43,6 +43,7 @@ impl Turn {
             | Answer::Found(_)
             | Answer::Pended(_)
             | Answer::Lost(_)
+            | Answer::Raced
             | Answer::Unknown => {
                 self.reads_again += 1;
                 if self.reads_again > READS_AGAIN_MAX {
@@ -72,6 +73,7 @@ impl Turn {
             | Answer::Refused(_)
             | Answer::Pended(_)
             | Answer::Lost(_)
+            | Answer::Raced
             | Answer::Completed { .. }
             | Answer::Unknown => self.completed(Answer::Unknown),
         }

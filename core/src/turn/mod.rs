@@ -92,6 +92,8 @@ pub struct Turn {
     renewed: bool,
     /// Lost a race it does not follow: goes on without proposing anything.
     detached: bool,
+    /// Lost the race to say where it goes; what it reads next is the winner's.
+    outrun: bool,
     reads_again: u8,
     reason: Reason,
 }
@@ -137,6 +139,7 @@ impl Turn {
             repeated: false,
             renewed: false,
             detached: false,
+            outrun: false,
             reads_again: 0,
             reason: Reason::NoIdentity,
         };
@@ -234,7 +237,11 @@ impl Turn {
     }
 
     /// After an unknown outcome: read again, or go on without memory once that was tried often enough.
-    fn look_again(mut self, env: &mut Env<'_>) -> Step {
+    fn look_again(self, env: &mut Env<'_>) -> Step {
+        self.look_because(Note::ReadsAgain, env)
+    }
+
+    fn look_because(mut self, note: Note, env: &mut Env<'_>) -> Step {
         if self.reads_again >= READS_AGAIN_MAX {
             self.request.keys = Keys::default();
             self.row = None;
@@ -242,13 +249,23 @@ impl Turn {
         }
         self.reads_again += 1;
         self.phase = Phase::Looking;
-        self.step(Effect::Store(Op::Look), Note::ReadsAgain)
+        self.step(Effect::Store(Op::Look), note)
+    }
+
+    /// Lost to somebody: what stands is read in a new statement. It counts among the readings, so that a turn that loses for
+    /// ever goes on without memory.
+    fn look_at_winner(self, env: &mut Env<'_>) -> Step {
+        self.look_because(Note::LostRace, env)
     }
 
     fn looked(mut self, answer: Answer, env: &mut Env<'_>) -> Step {
         let Answer::Looked { view, epoch } = answer else { return self.look_again(env) };
         self.row = view;
         self.seen = self.seen.or(Some(epoch));
+        if core::mem::take(&mut self.outrun) {
+            // B5: the loser follows what stands where that can serve and was not tried, else goes on without writing.
+            self.detached = self.standing_choice(env).is_none();
+        }
         self.aim(env)
     }
 }

@@ -27,6 +27,8 @@ pub enum Note {
     Renews,
     /// The outcome of a store operation is unknown: it reads again.
     ReadsAgain,
+    /// Another request was first: it reads what stands now.
+    LostRace,
     /// Output reached the client; the attempt stands (R3).
     Shows,
     /// The attempt succeeded and is written down.

@@ -27,7 +27,7 @@ pub use apply::Violation;
 
 use crate::ask::Ask;
 use crate::disk::Disk;
-use crate::event::{Event, TurnId};
+use crate::event::{Event, ProcessId, Seen, TurnId};
 use crate::history::{Facts, History};
 use crate::marks::Marks;
 use crate::oracle;
@@ -94,7 +94,7 @@ pub struct World {
     pub(crate) step: u32,
     pub(crate) violation: Option<Violation>,
     /// Events of the present step, for whoever prints them.
-    pub(crate) seen: Vec<(Time, Event)>,
+    pub(crate) seen: Vec<Seen>,
 }
 
 /// What an oracle may look at besides the event: public views of the parts, and the record of the run.
@@ -199,7 +199,7 @@ impl World {
 
     /// The observations of the last step.
     #[must_use]
-    pub fn seen(&self) -> &[(Time, Event)] {
+    pub fn seen(&self) -> &[Seen] {
         &self.seen
     }
 
@@ -238,7 +238,8 @@ impl World {
             durable_id: self.disk.last_id(),
         };
         self.history.absorb(&event, &facts);
-        self.seen.push((self.now, event));
+        let process = event.in_process().then_some(ProcessId(0));
+        self.seen.push(Seen { at: self.now, process, event });
     }
 
     pub(crate) fn op_of(open: &Open) -> Option<Op> {
