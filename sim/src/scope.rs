@@ -117,6 +117,12 @@ impl Scope {
         Self { name: "small", faults: 2, ticks: 1, operators: true, ..Self::tiny() }
     }
 
+    /// The scope with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::tiny(), Self::small()].into_iter().find(|scope| scope.name == name)
+    }
+
     /// The accounts of this world.
     pub fn account_ids(&self) -> impl Iterator<Item = AccountId> + use<> {
         (1..=self.accounts).map(AccountId)

@@ -1,6 +1,9 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod picture;
+mod replay;
 mod show;
+mod source;
 
 use std::process::ExitCode;
 
@@ -8,10 +11,12 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 use homing_sim::choose::{self, Chooser, Listed, Seeded};
 use homing_sim::explore::explore;
 use homing_sim::plant::Plant;
-use homing_sim::run::{Plan, run};
+use homing_sim::run::Plan;
 use homing_sim::scope::Scope;
-use homing_sim::shrink::shrink;
 use homing_sim::sweep::sweep;
+use homing_sim::trace::record;
+
+use self::source::{SourceArgs, TraceArgs};
 
 /// It holds.
 pub(crate) const HOLDS: u8 = 0;
@@ -44,10 +49,12 @@ struct Cli {
 enum Command {
     /// One run, as a time line
     Run(RunArgs),
-    /// The run of recorded choices, as a time line
-    Replay(ChoiceArgs),
-    /// A smaller list of choices that breaks the same rule
-    Shrink(ChoiceArgs),
+    /// A run once more, as a time line; says where a trace of another version goes another way
+    Replay(ReplayArgs),
+    /// A smaller run that breaks the same rule
+    Shrink(ReplayArgs),
+    /// A run as a picture: text, a mermaid diagram, a page to click through
+    Show(picture::ShowArgs),
     /// Many runs; fails when a rule breaks, inconclusive when a required situation was not reached
     Sweep(SweepArgs),
     /// Every interleaving of a small world
@@ -71,13 +78,16 @@ struct RunArgs {
     /// Most chosen steps
     #[arg(long, default_value_t = 80)]
     steps: usize,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 #[derive(Args, Debug)]
-struct ChoiceArgs {
-    /// Choices with dots between
-    #[arg(long, value_parser = list)]
-    choices: std::sync::Arc<Vec<u16>>,
+struct ReplayArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -91,6 +101,8 @@ struct SweepArgs {
     /// Chosen steps of each run
     #[arg(long, default_value_t = 80)]
     steps: usize,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -101,6 +113,8 @@ struct CheckArgs {
     /// Most states
     #[arg(long, default_value_t = 2_000_000)]
     states: usize,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 #[derive(Args, Debug)]
@@ -140,26 +154,32 @@ fn command(cli: &Cli) -> u8 {
     let plan = Plan { plant: cli.plant, trace: true, ..Plan::default() };
     match &cli.command {
         Command::Run(args) => match &args.choices {
-            Some(choices) => one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), cli.json),
-            None => one(&Plan { steps: args.steps, ..plan }, &mut Seeded::new(args.seed), cli.json),
+            Some(choices) => one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), &args.keep, cli.json),
+            None => one(&Plan { steps: args.steps, ..plan }, &mut Seeded::new(args.seed), &args.keep, cli.json),
         },
-        Command::Replay(args) => {
-            one(&Plan { steps: args.choices.len(), ..plan }, &mut Listed::new(&args.choices), cli.json)
-        }
-        Command::Shrink(args) => match shrink(&plan, &args.choices) {
-            Some(shrunk) => show::shrunk(&plan, args.choices.len(), &shrunk, cli.json),
-            None => show::nothing_to_shrink(),
-        },
+        Command::Replay(args) => replay::replay(&args.source, &args.keep, &plan, cli.json),
+        Command::Shrink(args) => replay::smaller(&args.source, &args.keep, &plan, cli.json),
+        Command::Show(args) => picture::show(args, &plan),
         Command::Sweep(args) => {
             let plan = Plan { steps: args.steps, trace: false, ..plan };
             let mut progress = show::Progress::new(args.runs);
             let swept = sweep(&plan, args.seed, args.runs, &mut |done| progress.at(done));
             progress.end();
-            show::swept(&plan, &swept, cli.json)
+            let status = show::swept(&plan, &swept, cli.json);
+            match &swept.failed {
+                Some((_, report)) => args.keep.keep_report(&plan, report, status),
+                None => status,
+            }
         }
         Command::Check(args) => {
             let scope = if args.scope == "small" { Scope::small() } else { Scope::tiny() };
-            show::explored(&scope, &explore(&scope, cli.plant, args.states), cli.json)
+            let explored = explore(&scope, cli.plant, args.states);
+            let status = show::explored(&scope, &explored, cli.json);
+            let plan = Plan { scope: Some(scope), settle: false, ..plan };
+            match &explored.failed {
+                Some(report) => args.keep.keep_report(&plan, report, status),
+                None => status,
+            }
         }
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
@@ -167,6 +187,8 @@ fn command(cli: &Cli) -> u8 {
     }
 }
 
-fn one(plan: &Plan, chooser: &mut dyn Chooser, json: bool) -> u8 {
-    show::one(plan, &run(plan, chooser), json)
+fn one(plan: &Plan, chooser: &mut dyn Chooser, keep: &TraceArgs, json: bool) -> u8 {
+    let (report, trace) = record(plan, chooser);
+    let status = show::recorded(plan, &report, &trace, json);
+    keep.keep(|| trace, status)
 }

@@ -11,6 +11,8 @@ use homing_sim::run::{Plan, Report, run};
 use homing_sim::scope::Scope;
 use homing_sim::shrink::{Shrunk, shrink};
 use homing_sim::sweep::Swept;
+use homing_sim::timeline::Line;
+use homing_sim::trace::Trace;
 use serde_json::{Value, json};
 
 use super::{BROKEN, HOLDS, INCONCLUSIVE};
@@ -66,6 +68,13 @@ pub(super) fn one(plan: &Plan, report: &Report, as_json: bool) -> u8 {
         }
     }
     status(report)
+}
+
+/// A run that was recorded.
+pub(super) fn recorded(plan: &Plan, report: &Report, trace: &Trace, as_json: bool) -> u8 {
+    let mut lines: Vec<Line> = trace.steps.iter().flat_map(|step| &step.events).cloned().collect();
+    lines.extend(report.violation.as_ref().map(Line::verdict));
+    one(plan, &Report { lines, ..report.clone() }, as_json)
 }
 
 pub(super) fn nothing_to_shrink() -> u8 {
@@ -137,7 +146,10 @@ pub(super) fn explored(scope: &Scope, explored: &Explored, as_json: bool) -> u8 
     }
     say!("scope {:?}: {} states, {} steps", scope.name, explored.states, explored.steps);
     match &explored.failed {
-        Some(report) => report.lines.iter().for_each(|line| say!("{line}")),
+        Some(report) => {
+            let plan = Plan { scope: Some(scope.clone()), plant: explored.plant, ..Plan::default() };
+            let _ = write!(std::io::stdout(), "{}", report.timeline(&plan));
+        }
         None if explored.complete => say!("every rule held in every one of them"),
         None => say!("inconclusive: there are more states; raise --states"),
     }

@@ -14,8 +14,9 @@ use crate::event::{Event, TurnId};
 const STEPS_MAX: usize = 40;
 
 impl World {
-    /// Heals the world and demands progress. `each` is called after every step, to print it.
-    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    /// Heals the world and demands progress. `each` is called after every step, and with no action where only something was
+    /// observed: at the healing and at the end.
+    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.scope.is_none() || self.violation.is_some() {
             return;
         }
@@ -23,14 +24,16 @@ impl World {
         self.healed = true;
         self.seen.clear();
         self.emit(Event::Healed);
+        each(self, None);
         let unmet = self.demand(each).err();
         if self.violation.is_none() {
             self.seen.clear();
             self.emit(Event::Settled(unmet));
+            each(self, None);
         }
     }
 
-    fn demand(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn demand(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         if self.process.is_none() {
             self.go(Action::Restart, each);
         }
@@ -52,14 +55,14 @@ impl World {
         if left > 0 { Err(format!("{left} expired rows are still there after a purge")) } else { Ok(()) }
     }
 
-    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Action)) {
+    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.violation.is_none() {
             self.apply(action);
-            each(self, action);
+            each(self, Some(action));
         }
     }
 
-    fn mend(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    fn mend(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         let accounts: Vec<_> = self.placed.keys().copied().collect();
         for account in accounts {
             let stands = self.process.as_ref().and_then(|p| p.fleet.get(account)).map(|a| a.standing);
@@ -73,7 +76,7 @@ impl World {
     }
 
     /// Lets every open request end.
-    fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn drain(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let mut enabled = Vec::new();
         let open = self.process.as_ref().map_or(0, |p| p.turns.len());
         for _ in 0..=open * STEPS_MAX {
@@ -92,7 +95,7 @@ impl World {
     }
 
     /// Nothing is held against an account for ever, nor is a probe that nobody makes.
-    fn serves(&mut self, account: AccountId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn serves(&mut self, account: AccountId, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let id = TurnId(self.next_turn);
         let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
         self.go(Action::Ask(ask), each);
@@ -111,7 +114,7 @@ impl World {
     }
 
     /// Requests without identity take turns over the accounts that serve.
-    fn takes_turns(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn takes_turns(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let first = TurnId(self.next_turn);
         for _ in 0..self.placed.len() {
             let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
@@ -127,7 +130,7 @@ impl World {
     }
 
     /// Two requests of one session, one behind the other: both are served, by the same account, at the first attempt.
-    fn settles(&mut self, tenant: TenantId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn settles(&mut self, tenant: TenantId, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let mut homes = Vec::new();
         for _ in 0..2 {
             let id = TurnId(self.next_turn);

@@ -1,0 +1,251 @@
+//! A run as arrows between places. Both diagrams are drawn from this.
+
+use std::collections::BTreeMap;
+
+use crate::timeline::Line;
+use crate::trace::Trace;
+
+/// A lane, in the order of the lanes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A client's session, as traces name it.
+    Client(String),
+    /// A gateway process.
+    Process(u8),
+    /// The store and its disk.
+    Store,
+    /// An upstream account.
+    Account(u32),
+}
+
+impl Place {
+    /// What stands above the lane.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self {
+            Self::Client(session) => format!("client {session}"),
+            Self::Process(n) => format!("process p{n}"),
+            Self::Store => "store".into(),
+            Self::Account(n) => format!("account a{n}"),
+        }
+    }
+
+    /// A short name without spaces.
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self {
+            Self::Client(session) => format!("c_{}", session.replace('/', "_")),
+            Self::Process(n) => format!("p{n}"),
+            Self::Store => "store".into(),
+            Self::Account(n) => format!("a{n}"),
+        }
+    }
+}
+
+/// How an arrow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Somebody asks.
+    Ask,
+    /// Somebody answers.
+    Answer,
+    /// Somebody answers that it failed.
+    Failure,
+    /// It never arrives.
+    Lost,
+    /// It arrives, but later: the arrow began in this line of the run.
+    Late(usize),
+}
+
+/// What one line of the run looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// An arrow between two lanes.
+    Arrow {
+        /// Where it begins.
+        from: Place,
+        /// Where it ends, or would.
+        to: Place,
+        /// How it goes.
+        kind: Kind,
+        /// A few words.
+        label: String,
+    },
+    /// Something at one place.
+    Point(Place, String),
+    /// Something about everything: time passes, trouble ends.
+    Band(String),
+    /// A process dies.
+    Down(Place),
+    /// A process comes up.
+    Up(Place),
+}
+
+/// One drawn line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn<'a> {
+    /// Its step's place in the trace.
+    pub at: usize,
+    /// Its place among the step's events.
+    pub event: usize,
+    /// The line.
+    pub line: &'a Line,
+    /// What it looks like.
+    pub figure: Figure,
+}
+
+/// A run as a picture: lanes, and one figure for each line.
+#[derive(Clone, Debug)]
+pub struct Diagram<'a> {
+    /// The lanes, from left to right.
+    pub lanes: Vec<Place>,
+    /// The lines, from top to bottom.
+    pub drawn: Vec<Drawn<'a>>,
+}
+
+/// What is known of a request while its lines are drawn.
+#[derive(Clone, Debug)]
+struct Request {
+    client: Place,
+    process: Place,
+    account: Option<Place>,
+    /// The line in which the store did what it asked, while the answer is under way.
+    done: Option<(usize, usize)>,
+}
+
+impl<'a> Diagram<'a> {
+    /// Draws a run.
+    #[must_use]
+    pub fn of(trace: &'a Trace) -> Self {
+        let mut drawing = Drawing { requests: BTreeMap::new(), drawn: Vec::new() };
+        for (at, step) in trace.steps.iter().enumerate() {
+            for (event, line) in step.events.iter().enumerate() {
+                let figure = drawing.figure(at, line);
+                drawing.drawn.push(Drawn { at, event, line, figure });
+            }
+        }
+        Self { lanes: lanes(trace, &drawing.drawn), drawn: drawing.drawn }
+    }
+
+    /// A lane's number.
+    #[must_use]
+    pub fn lane(&self, place: &Place) -> usize {
+        self.lanes.iter().position(|lane| lane == place).unwrap_or_default()
+    }
+}
+
+/// Every place that appears, and every account and process that there is.
+fn lanes(trace: &Trace, drawn: &[Drawn<'_>]) -> Vec<Place> {
+    let mut all = std::collections::BTreeSet::from([Place::Store]);
+    for step in &trace.steps {
+        all.extend(step.state.processes.iter().map(|p| Place::Process(p.process)));
+        all.extend(step.state.accounts.iter().map(|a| Place::Account(a.account)));
+    }
+    for drawn in drawn {
+        match &drawn.figure {
+            Figure::Arrow { from, to, .. } => all.extend([from.clone(), to.clone()]),
+            Figure::Point(at, _) | Figure::Down(at) | Figure::Up(at) => {
+                all.insert(at.clone());
+            }
+            Figure::Band(_) => {}
+        }
+    }
+    all.into_iter().collect()
+}
+
+struct Drawing<'a> {
+    requests: BTreeMap<&'a str, Request>,
+    drawn: Vec<Drawn<'a>>,
+}
+
+impl<'a> Drawing<'a> {
+    fn figure(&mut self, at: usize, line: &'a Line) -> Figure {
+        if line.code == "c>" {
+            self.requests.insert(&line.who, Request::new(line));
+        }
+        match self.requests.get(line.who.as_str()).cloned() {
+            Some(request) => self.of_request(at, line, &request),
+            None => of_world(line),
+        }
+    }
+
+    fn of_request(&mut self, at: usize, line: &'a Line, request: &Request) -> Figure {
+        let Request { client, process, .. } = request.clone();
+        let account = line.account.map(Place::Account).or(request.account.clone()).unwrap_or_else(|| process.clone());
+        let arrow = |from, to, kind, label: &str| Figure::Arrow { from, to, kind, label: label.into() };
+        let (ask, answer) = line.what.split_once(" -> ").unwrap_or((&line.what, &line.what));
+        match line.code.as_str() {
+            "c>" => arrow(client, process, Kind::Ask, &format!("{} {}", line.who, line.what)),
+            "c<" => arrow(process, client, Kind::Answer, &line.what),
+            "c!" => arrow(client, process, Kind::Lost, &line.what),
+            "s-" => arrow(process, Place::Store, Kind::Lost, &line.what),
+            "s=" => {
+                let row = self.drawn.len();
+                self.change(line, |r| r.done = Some((at, row)));
+                arrow(process, Place::Store, Kind::Ask, ask)
+            }
+            "s~" => Figure::Point(Place::Store, line.what.clone()),
+            "s<" => {
+                let kind = self.answered(at, line);
+                arrow(Place::Store, process, kind, self.answer_to(request).unwrap_or(answer))
+            }
+            "s?" if request.done.is_some() => {
+                self.change(line, |r| r.done = None);
+                arrow(Place::Store, process, Kind::Lost, "the answer is lost")
+            }
+            "u>" => {
+                self.change(line, |r| r.account = Some(account.clone()));
+                arrow(process, account, Kind::Ask, &line.what)
+            }
+            "u~" | "u+" => arrow(account, process, Kind::Answer, &line.what),
+            "u!" => arrow(account, process, Kind::Failure, &line.what),
+            "d<" => arrow(Place::Store, process, Kind::Answer, &line.what),
+            _ => Figure::Point(process, line.what.clone()),
+        }
+    }
+
+    /// The answer is there: at once, or after something else happened.
+    fn answered(&mut self, at: usize, line: &'a Line) -> Kind {
+        let done = self.requests.get(line.who.as_str()).and_then(|r| r.done);
+        self.change(line, |r| r.done = None);
+        match done {
+            Some((then, row)) if then != at => Kind::Late(row),
+            _ => Kind::Answer,
+        }
+    }
+
+    /// What the store made of the request's last operation, from the line in which it did it.
+    fn answer_to(&self, request: &Request) -> Option<&'a str> {
+        let (_, row) = request.done?;
+        self.drawn.get(row)?.line.what.split_once(" -> ").map(|(_, answer)| answer)
+    }
+
+    fn change(&mut self, line: &'a Line, change: impl FnOnce(&mut Request)) {
+        if let Some(request) = self.requests.get_mut(line.who.as_str()) {
+            change(request);
+        }
+    }
+}
+
+impl Request {
+    fn new(line: &Line) -> Self {
+        // "asks t1/s0/h …": tenant and session are whose lane it is.
+        let name = line.what.trim_start_matches("asks ");
+        let session: Vec<&str> = name.split(['/', ' ']).take(2).collect();
+        let process = Place::Process(line.process.unwrap_or_default());
+        Self { client: Place::Client(session.join("/")), process, account: None, done: None }
+    }
+}
+
+/// A line that is no request's.
+fn of_world(line: &Line) -> Figure {
+    let process = line.process.map(Place::Process);
+    match (line.code.as_str(), line.account, process) {
+        ("p!", _, Some(process)) => Figure::Down(process),
+        ("p+", _, Some(process)) => Figure::Up(process),
+        ("o." | "o!", Some(account), _) => Figure::Point(Place::Account(account), line.what.clone()),
+        ("s~" | "d=", ..) => Figure::Point(Place::Store, line.what.clone()),
+        (_, _, Some(process)) => Figure::Point(process, line.what.clone()),
+        _ => Figure::Band(line.what.clone()),
+    }
+}

@@ -1,0 +1,194 @@
+//! The state of a world as a person looks at it: short texts and numbers, no parts of the machine.
+
+use homing_core::fleet::{Account, Bar};
+use homing_core::row::{Row, State};
+use homing_core::time::Time;
+use homing_core::turn::Effect;
+use serde::{Deserialize, Serialize};
+
+use crate::event::TurnId;
+use crate::names::plain;
+use crate::world::{BEGINNING, Open, World};
+
+/// What stands at one moment. Times are milliseconds since the run began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Snapshot {
+    /// The processes' clock.
+    pub time_ms: u64,
+    /// The wall clock, where it is another time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_ms: Option<u64>,
+    /// Whether the session policy is on.
+    pub policy: bool,
+    /// Every process, up or down.
+    pub processes: Vec<ProcessState>,
+    /// The bindings of the store.
+    pub rows: Vec<RowState>,
+    /// The bindings that a crash right now would leave.
+    pub durable: Vec<RowState>,
+    /// Batches of changes that are not durable yet.
+    pub uncommitted: usize,
+    /// The accounts as each process sees them.
+    pub accounts: Vec<AccountState>,
+    /// The requests under way.
+    pub turns: Vec<TurnState>,
+}
+
+/// One gateway process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessState {
+    /// Which.
+    pub process: u8,
+    /// Whether it runs.
+    pub up: bool,
+}
+
+/// One binding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RowState {
+    /// Which row.
+    pub row: u64,
+    /// Whose.
+    pub tenant: u32,
+    /// The reserved account or the home.
+    pub account: u32,
+    /// Where requests agreed to go that had to leave the account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<u32>,
+    /// Raised when the home is confirmed or moves.
+    pub generation: u32,
+    /// `reserved`, `bound`, or either with `, expired` behind it.
+    pub state: String,
+    /// How many keys lead to it.
+    pub keys: usize,
+    /// When it ends.
+    pub ends_ms: u64,
+}
+
+/// One account in the eyes of one process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AccountState {
+    /// In whose eyes.
+    pub process: u8,
+    /// Which account.
+    pub account: u32,
+    /// What its owner and its file say; `unknown` to a process that forgot it, or is down.
+    pub standing: String,
+    /// What is held against it, and until when.
+    pub bars: Vec<String>,
+}
+
+/// One request under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnState {
+    /// Which request.
+    pub turn: u32,
+    /// Where it runs.
+    pub process: u8,
+    /// What the client sent: tenant, session, form.
+    pub asks: String,
+    /// What it waits for.
+    pub waits: String,
+    /// The account of its present attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<u32>,
+    /// Attempts so far.
+    pub attempts: u8,
+    /// The row it saw last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saw: Option<String>,
+}
+
+const fn since(time: Time) -> u64 {
+    time.since(BEGINNING).0
+}
+
+impl World {
+    /// The state as a person looks at it.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let store_now = self.wall();
+        let process = self.process.as_ref();
+        let rows = process.map(|_| self.rows.values().map(|row| row_state(row, store_now)).collect());
+        let account = |(id, placed): (&homing_core::ids::AccountId, _)| {
+            let known = process.and_then(|p| p.fleet.get(*id));
+            account_state(id.0, placed, known, self.now)
+        };
+        let turns = process.into_iter().flat_map(|p| &p.turns);
+        Snapshot {
+            time_ms: since(self.now),
+            wall_ms: (self.behind.0 > 0).then(|| since(self.wall())),
+            policy: self.settings.session_affinity,
+            processes: self.scope.iter().map(|_| ProcessState { process: 0, up: process.is_some() }).collect(),
+            rows: rows.unwrap_or_default(),
+            durable: self.disk.rows().map(|row| row_state(row, store_now)).collect(),
+            uncommitted: self.disk.waiting(),
+            accounts: self.placed.iter().map(account).collect(),
+            turns: turns.map(|(id, open)| turn_state(*id, open)).collect(),
+        }
+    }
+}
+
+fn row_state(row: &Row, now: Time) -> RowState {
+    let state = if row.state == State::Bound { "bound" } else { "reserved" };
+    RowState {
+        row: row.id.0,
+        tenant: row.tenant.0,
+        account: row.account.0,
+        pending: row.pending.map(|a| a.0),
+        generation: row.generation.0,
+        state: format!("{state}{}", if row.live(now) { "" } else { ", expired" }),
+        keys: row.keys.count(),
+        ends_ms: since(row.expires),
+    }
+}
+
+fn account_state(
+    account: u32,
+    placed: &homing_core::fleet::Standing,
+    known: Option<&Account>,
+    now: Time,
+) -> AccountState {
+    let standing = match known {
+        Some(known) if known.standing == *placed => format!("{placed:?}").to_lowercase(),
+        Some(known) => format!("{:?} (its owner says {placed:?})", known.standing).to_lowercase(),
+        None => format!("unknown (its owner says {placed:?})").to_lowercase(),
+    };
+    let bar = |what: &str, bar: Option<Bar>| {
+        bar.filter(|bar| now < bar.until || what == "quota spent").map(|bar| {
+            let over = if now < bar.until { "" } else { ", to be probed" };
+            format!("{what} until +{} ms{over}", since(bar.until))
+        })
+    };
+    let bars = known.into_iter().flat_map(|known| {
+        [bar("quota spent", known.spent), bar("rate limited", known.limited), bar("cooling", known.cooling)]
+    });
+    AccountState { process: 0, account, standing, bars: bars.flatten().collect() }
+}
+
+fn turn_state(id: TurnId, open: &Open) -> TurnState {
+    let late = if open.late.is_some() { ", done; the answer is under way" } else { "" };
+    let waits = match open.effect {
+        Effect::Store(op) => format!("for the store: {}{late}", crate::timeline::op_text(&op)),
+        Effect::Dial { account, .. } => format!("for a{} to answer", account.0),
+        Effect::Stream => "for the end of a stream the client sees".into(),
+        Effect::Wait(span) => format!("{} ms before the same account", span.0),
+        Effect::Refresh(account) => format!("for a new credential of a{}", account.0),
+        Effect::Commit(seq) => format!("for change {} to be durable", seq.0),
+        Effect::Done(outcome) => format!("for nothing: {outcome:?}"),
+    };
+    TurnState {
+        turn: id.0,
+        process: 0,
+        asks: open.ask.name(),
+        waits: plain(&waits),
+        account: open.turn.account().map(|a| a.0),
+        attempts: open.turn.attempts(),
+        saw: open.turn.row().map(crate::timeline::view_text),
+    }
+}
