@@ -147,7 +147,12 @@ impl Story {
         match self.told.last()?.1 {
             Answer::Looked { view, .. } | Answer::Lost(view) => view,
             Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
-            Answer::Refused(_) | Answer::Completed { .. } | Answer::Raced | Answer::Unknown => None,
+            Answer::Pins { .. }
+            | Answer::Recorded(_)
+            | Answer::Refused(_)
+            | Answer::Completed { .. }
+            | Answer::Raced
+            | Answer::Unknown => None,
         }
     }
 

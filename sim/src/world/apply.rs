@@ -97,7 +97,7 @@ impl World {
         let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
-        self.resume(id, Reply::Served);
+        self.resume(id, Reply::Served { issued: false });
     }
 
     fn show(&mut self, id: TurnId) {

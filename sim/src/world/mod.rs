@@ -102,6 +102,8 @@ pub struct World {
 pub struct Moment<'a> {
     /// What may happen in this world.
     pub scope: &'a Scope,
+    /// What the operator set, as it is now.
+    pub settings: &'a Settings,
     /// The process's clock.
     pub now: Time,
     /// The wall clock.
@@ -215,6 +217,7 @@ impl World {
         let newest = self.process.as_ref().map_or(Time(0), |p| p.newest);
         let moment = Moment {
             scope,
+            settings: &self.settings,
             now: self.now,
             wall: self.wall(),
             store_now: self.wall().max(newest),
