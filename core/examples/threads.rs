@@ -14,6 +14,7 @@ use homing_core::fleet::{Fleet, Standing};
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::settings::{Caps, Settings};
+use homing_core::store::Subject;
 use homing_core::table::Table;
 use homing_core::time::Time;
 use homing_core::turn::{Effect, Env, Outcome, Renewal, Reply, Request, Turn};
@@ -45,17 +46,18 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 /// One request to its end: the account that served it.
 fn ask(shared: &Mutex<Shared>) -> Option<AccountId> {
     let keys = Keys::session("user:ada", [(SignalKind::SessionHeader, b"session-1".as_slice())]);
-    let request = Request { tenant: TenantId(1), keys, model: None, repeatable: true, pin: None, began: now() };
+    let request = Request { keys, ..Request::new(TenantId(1), now()) };
+    let subject = Subject::new(request.tenant, &keys);
     let mut step = Turn::start(request, &mut lock(shared).env());
     loop {
         let reply = match step.effect {
-            Effect::Store(op) => Reply::Store(lock(shared).table.answer(request.tenant, &keys, op, now())),
+            Effect::Store(op) => Reply::Store(lock(shared).table.answer(subject, op, now())),
             Effect::Dial { account, .. } => {
                 thread::sleep(Duration::from_millis(5));
                 let spent = lock(shared).spent == Some(account);
                 if spent { Reply::Failed(Failure::QuotaSpent { until: None }) } else { Reply::Visible }
             }
-            Effect::Stream => Reply::Served,
+            Effect::Stream => Reply::Served { issued: false },
             Effect::Wait(span) => {
                 thread::sleep(Duration::from_millis(span.0));
                 Reply::Waited

@@ -13,10 +13,11 @@ use homing_core::fleet::{Fleet, Standing};
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::settings::{Caps, Settings};
+use homing_core::store::Subject;
 use homing_core::table::Table;
 use homing_core::time::Time;
 use homing_core::turn::{Effect, Env, Outcome, Renewal, Reply, Request, Turn};
-use tokio::runtime::Builder;
+use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -47,17 +48,18 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 /// One request to its end: the account that served it.
 async fn ask(shared: Arc<Mutex<Shared>>) -> Option<AccountId> {
     let keys = Keys::session("user:ada", [(SignalKind::SessionHeader, b"session-1".as_slice())]);
-    let request = Request { tenant: TenantId(1), keys, model: None, repeatable: true, pin: None, began: now() };
+    let request = Request { keys, ..Request::new(TenantId(1), now()) };
+    let subject = Subject::new(request.tenant, &keys);
     let mut step = Turn::start(request, &mut lock(&shared).env());
     loop {
         let reply = match step.effect {
-            Effect::Store(op) => Reply::Store(lock(&shared).table.answer(request.tenant, &keys, op, now())),
+            Effect::Store(op) => Reply::Store(lock(&shared).table.answer(subject, op, now())),
             Effect::Dial { account, .. } => {
                 sleep(Duration::from_millis(5)).await;
                 let spent = lock(&shared).spent == Some(account);
                 if spent { Reply::Failed(Failure::QuotaSpent { until: None }) } else { Reply::Visible }
             }
-            Effect::Stream => Reply::Served,
+            Effect::Stream => Reply::Served { issued: false },
             Effect::Wait(span) => {
                 sleep(Duration::from_millis(span.0)).await;
                 Reply::Waited
@@ -78,9 +80,8 @@ async fn four(shared: &Arc<Mutex<Shared>>) -> BTreeSet<Option<AccountId>> {
 }
 
 async fn races_and_moves() -> [String; 2] {
-    let mut fleet = Fleet::new();
+    let (table, mut fleet, settings) = (Table::new(Caps::default()), Fleet::new(), Settings::default());
     (1..=3).for_each(|id| fleet.set(AccountId(id), Standing::Usable));
-    let (table, settings) = (Table::new(Caps::default()), Settings::default());
     let shared = Arc::new(Mutex::new(Shared { table, fleet, settings, spent: None }));
     let first = four(&shared).await;
     lock(&shared).spent = first.first().copied().flatten();
@@ -90,8 +91,7 @@ async fn races_and_moves() -> [String; 2] {
 }
 
 pub(crate) fn story() -> [String; 2] {
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build();
-    runtime.expect("threads can be started").block_on(races_and_moves())
+    Runtime::new().expect("threads can be started").block_on(races_and_moves())
 }
 
 fn main() {
