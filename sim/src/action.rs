@@ -1,12 +1,14 @@
 //! Everything that can happen next. A run is a list of choices among these.
 
-use core::fmt;
-
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::time::Millis;
 
 use crate::ask::Ask;
 use crate::event::TurnId;
+
+mod text;
+
+pub use text::NotAction;
 
 /// How an attempt fails; the world fills in the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,14 +205,5 @@ impl Action {
                     | Self::Affinity(false)
                     | Self::WallBack
             )
-    }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ask(ask) => write!(f, "Ask({})", ask.name()),
-            other => write!(f, "{other:?}"),
-        }
     }
 }

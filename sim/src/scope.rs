@@ -5,7 +5,7 @@ use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
 
 use crate::action::{FAULTS, Fault};
-use crate::ask::Form;
+use crate::ask::{FORMS, Form};
 
 /// One kind of world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,16 +40,6 @@ pub struct Scope {
     pub ticks: u32,
 }
 
-const ALL_FORMS: &[Form] = &[
-    Form::Header,
-    Form::HeaderAndShared,
-    Form::HeaderAndOwn,
-    Form::BodyAndShared,
-    Form::Own,
-    Form::Shared,
-    Form::Nothing,
-];
-
 /// The worlds of random runs; the first choice of a run names one.
 pub const PROFILES: u8 = 5;
 
@@ -62,7 +52,7 @@ impl Scope {
             accounts: 3,
             tenants: 2,
             sessions: 2,
-            forms: ALL_FORMS,
+            forms: &FORMS,
             odd_requests: true,
             open: 5,
             fails: &FAULTS,
