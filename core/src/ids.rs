@@ -8,6 +8,15 @@ pub struct AccountId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(pub u32);
 
+/// A filter over accounts with settings of its own. The runtime gives each pool one number, for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PoolId(pub u32);
+
+impl PoolId {
+    /// The pool `default`, which is always there (spec §1).
+    pub const DEFAULT: Self = Self(0);
+}
+
 /// One row of the store. Never used twice: a session deleted and made again has another id (B6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId(pub u64);

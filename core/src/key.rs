@@ -2,6 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::ids::PoolId;
+
 /// Longest accepted value of a session signal in bytes, after trimming (K1).
 pub const SESSION_VALUE_MAX: usize = 256;
 
@@ -23,6 +25,19 @@ pub enum SignalKind {
     Conversation = 2,
     /// Body `prompt_cache_key`.
     PromptCacheKey = 3,
+    /// Header `thread-id`: identity of the conversation policy.
+    ThreadHeader = 4,
+    /// Header `x-codex-conversation-id`, where `thread-id` is absent: identity of the conversation policy.
+    ConversationHeader = 5,
+}
+
+/// Which of the two policies a key, a row or a plan belongs to (spec §2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Policy {
+    /// Every explicit session signal, scoped to the tenant; the signals of one request are aliases (B10).
+    Session,
+    /// One header, scoped to pool, API key and exposed model.
+    Conversation,
 }
 
 impl SignalKind {
@@ -34,7 +49,18 @@ impl SignalKind {
             1 => Some(Self::BodySession),
             2 => Some(Self::Conversation),
             3 => Some(Self::PromptCacheKey),
+            4 => Some(Self::ThreadHeader),
+            5 => Some(Self::ConversationHeader),
             _ => None,
+        }
+    }
+
+    /// The policy whose identity this kind is.
+    #[must_use]
+    pub const fn policy(self) -> Policy {
+        match self {
+            Self::SessionHeader | Self::BodySession | Self::Conversation | Self::PromptCacheKey => Policy::Session,
+            Self::ThreadHeader | Self::ConversationHeader => Policy::Conversation,
         }
     }
 }
@@ -72,6 +98,19 @@ pub struct Key {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Keys {
     slots: [Option<Key>; KEYS_PER_REQUEST],
+    /// The pool a conversation lives in; `None` for sessions, which no pool bounds.
+    pool: Option<PoolId>,
+}
+
+/// What a conversation identity is valid for (spec §2): another key or model is another conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct ConversationScope<'a> {
+    /// The pool of the caller.
+    pub pool: PoolId,
+    /// The stable name of the API key presented; on compatibility routes, of the account.
+    pub api_key: &'a str,
+    /// The one exposed model the request names.
+    pub model: &'a str,
 }
 
 impl Keys {
@@ -88,6 +127,34 @@ impl Keys {
             }
         }
         keys
+    }
+
+    /// The key of the conversation policy from the headers' values, in the order they came; `None` where they give no identity.
+    ///
+    /// The first of the two headers that is *present* decides: where it is repeated or no key (K1), the other is not tried.
+    #[must_use]
+    pub fn conversation(scope: &ConversationScope<'_>, thread_id: &[&[u8]], conversation_id: &[&[u8]]) -> Option<Self> {
+        let (kind, values) = match thread_id {
+            [] => (SignalKind::ConversationHeader, conversation_id),
+            present => (SignalKind::ThreadHeader, present),
+        };
+        let [raw] = values else { return None };
+        let value = normalise(raw, CONVERSATION_VALUE_MAX)?;
+        let mut keys = Self { pool: Some(scope.pool), ..Self::default() };
+        keys.add(Key { digest: conversation_digest(scope, kind, value), kind });
+        Some(keys)
+    }
+
+    /// The pool a conversation lives in; `None` for sessions.
+    #[must_use]
+    pub const fn pool(&self) -> Option<PoolId> {
+        self.pool
+    }
+
+    /// The policy these keys belong to.
+    #[must_use]
+    pub const fn policy(&self) -> Policy {
+        if self.pool.is_some() { Policy::Conversation } else { Policy::Session }
     }
 
     /// The keys, strongest first.
@@ -133,8 +200,22 @@ pub fn normalise(raw: &[u8], max: usize) -> Option<&str> {
 /// The digest of one session value under a tenant's stable name: length-framed over version, policy, class, scope, value (K2).
 #[must_use]
 pub fn session_digest(scope: &str, value: &str) -> Digest {
+    framed(&[b"homing key 1", b"session", b"any", scope.as_bytes(), value.as_bytes()])
+}
+
+/// The digest of one conversation value: the header's name is the class, pool, API key and model are the scope (K2).
+#[must_use]
+pub fn conversation_digest(scope: &ConversationScope<'_>, kind: SignalKind, value: &str) -> Digest {
+    let class: &[u8] = if kind == SignalKind::ThreadHeader { b"thread-id" } else { b"x-codex-conversation-id" };
+    let pool = scope.pool.0.to_le_bytes();
+    let (key, model) = (scope.api_key.as_bytes(), scope.model.as_bytes());
+    framed(&[b"homing key 1", b"conversation", class, &pool, key, model, value.as_bytes()])
+}
+
+/// SHA-256 over parts, each behind its length: no two lists of parts give the same input.
+pub(crate) fn framed(parts: &[&[u8]]) -> Digest {
     let mut hash = Sha256::new();
-    for part in [b"homing key 1".as_slice(), b"session", b"any", scope.as_bytes(), value.as_bytes()] {
+    for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }

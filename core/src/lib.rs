@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use homing_core::{fleet::{Fleet, Standing}, ids::{AccountId, TenantId}, key::{Keys, SignalKind}};
-//! use homing_core::{settings::{Caps, Settings}, table::Table, time::Time};
+//! use homing_core::{settings::{Caps, Settings}, store::Subject, table::Table, time::Time};
 //! use homing_core::turn::{Effect, Env, Outcome, Reply, Request, Turn};
 //!
 //! let (mut table, mut fleet, settings) = (Table::new(Caps::default()), Fleet::new(), Settings::default());
@@ -23,15 +23,15 @@
 //! fleet.set(AccountId(2), Standing::Usable);
 //! let now = Time(1_000);
 //! let keys = Keys::session("user:ada", [(SignalKind::SessionHeader, b"session-1".as_slice())]);
-//! let request = Request { tenant: TenantId(1), keys, model: None, repeatable: true, pin: None, began: now };
+//! let request = Request { keys, ..Request::new(TenantId(1), now) };
 //!
 //! let mut dialled = Vec::new();
 //! for _ in 0..2 {
 //!     let mut step = Turn::start(request, &mut Env { fleet: &mut fleet, settings: &settings, now, word: 0 });
 //!     loop {
 //!         let reply = match step.effect {
-//!             Effect::Store(op) => Reply::Store(table.answer(request.tenant, &request.keys, op, now)),
-//!             Effect::Dial { account, .. } => { dialled.push(account); Reply::Served }
+//!             Effect::Store(op) => Reply::Store(table.answer(Subject::new(request.tenant, &request.keys), op, now)),
+//!             Effect::Dial { account, .. } => { dialled.push(account); Reply::Served { issued: false } }
 //!             Effect::Commit(_) => Reply::Committed { in_time: true },
 //!             Effect::Done(outcome) => { assert_eq!(outcome, Outcome::Served); break }
 //!             Effect::Wait(_) | Effect::Refresh(_) | Effect::Stream => unreachable!("nothing failed"),
@@ -52,7 +52,9 @@ extern crate std;
 pub mod failure;
 pub mod fleet;
 pub mod ids;
+pub mod keeper;
 pub mod key;
+pub mod pin;
 pub mod row;
 pub mod settings;
 pub mod store;

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::ids::{AccountId, Epoch, Generation, RowId, Seq, TenantId};
-use crate::key::{Digest, Key, SignalKind};
+use crate::ids::{AccountId, Epoch, Generation, PoolId, RowId, Seq, TenantId};
+use crate::key::{Digest, Key, Policy, SignalKind};
+use crate::pin::Pin;
 use crate::time::Time;
 
 /// Most keys of one session (B10); further ones are not stored.
@@ -25,6 +26,8 @@ pub struct Row {
     pub id: RowId,
     /// Whose session it is.
     pub tenant: TenantId,
+    /// The pool a conversation lives in; `None` for a session, which no pool bounds (spec §2).
+    pub pool: Option<PoolId>,
     /// Raised when the home is confirmed or moves.
     pub generation: Generation,
     /// The reserved account or the home.
@@ -53,6 +56,12 @@ impl Row {
     #[must_use]
     pub fn live(&self, now: Time) -> bool {
         now < self.expires
+    }
+
+    /// The policy it was made under.
+    #[must_use]
+    pub const fn policy(&self) -> Policy {
+        if self.pool.is_some() { Policy::Conversation } else { Policy::Session }
     }
 
     /// What a request sees.
@@ -152,6 +161,8 @@ pub enum Scope {
     Account(AccountId),
     /// Everything of a tenant that was deleted.
     Tenant(TenantId),
+    /// The conversations of a pool that was deleted.
+    Pool(PoolId),
     /// One row, cleared by hand. The epoch that rises is its tenant's.
     Row(TenantId, RowId),
 }
@@ -165,6 +176,10 @@ pub enum Change {
     Delete(RowId),
     /// A scope's last erasure.
     Erased(EpochScope, Epoch),
+    /// A hard pin as it is now.
+    PutPin(Pin),
+    /// The hard pin with this anchor is gone.
+    DropPin(Digest),
 }
 
 /// What remembers an erasure.
@@ -174,4 +189,6 @@ pub enum EpochScope {
     Account(AccountId),
     /// A tenant.
     Tenant(TenantId),
+    /// A pool.
+    Pool(PoolId),
 }

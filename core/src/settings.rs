@@ -1,5 +1,6 @@
 //! What an operator may set and a decision reads. Read anew at each plan (B16).
 
+use crate::key::Policy;
 use crate::time::Millis;
 
 /// Shortest time to live of a binding (spec §2).
@@ -14,8 +15,11 @@ pub const ATTEMPTS_MAX: usize = 8;
 pub struct Settings {
     /// Whether the session policy is on (B16).
     pub session_affinity: bool,
-    /// Sliding time to live of a binding; [`TTL_MIN`] to [`TTL_MAX`].
+    /// Sliding time to live of a session's binding; [`TTL_MIN`] to [`TTL_MAX`].
     pub ttl: Millis,
+    /// Sliding time to live of a conversation's binding, [`TTL_MIN`] to [`TTL_MAX`], where the request's pool has the
+    /// conversation policy on; `None`: it is off.
+    pub conversation: Option<Millis>,
     /// Further distinct accounts after the first; at most [`ATTEMPTS_MAX`] - 1.
     pub request_retry: u8,
     /// No attempt starts later than this after the request came.
@@ -29,6 +33,7 @@ impl Default for Settings {
         Self {
             session_affinity: true,
             ttl: Millis::secs(24 * 3600),
+            conversation: None,
             request_retry: 3,
             request_deadline: Millis::secs(600),
             quick_repeat: Millis(250),
@@ -36,7 +41,19 @@ impl Default for Settings {
     }
 }
 
-/// Bounds of the table (B13).
+impl Settings {
+    /// The time to live under a policy; `None` where that is switched off (B16).
+    #[must_use]
+    pub const fn ttl_of(&self, policy: Policy) -> Option<Millis> {
+        match policy {
+            Policy::Session if self.session_affinity => Some(self.ttl),
+            Policy::Session => None,
+            Policy::Conversation => self.conversation,
+        }
+    }
+}
+
+/// Bounds of the table (B13). Pins are bounded by the same numbers, counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caps {
     /// Most rows in all.

@@ -3,13 +3,38 @@
 //! The machine speaks only these words. [`crate::table::Table`] is their one definition: the embedded store *is* a table
 //! with a durable copy, and any other store has to answer as the table would.
 
-use crate::ids::{AccountId, Epoch, Seq};
+use crate::ids::{AccountId, Epoch, Seq, TenantId};
+use crate::key::{Digest, Keys};
+use crate::pin::Pinned;
 use crate::row::{Fence, View};
 use crate::time::Millis;
 
-/// One decided transition on the session of one request. The request's tenant and keys go with it.
+/// What a transition is about: the request's tenant, keys and anchors. They go with every [`Op`].
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Who asks.
+    pub tenant: TenantId,
+    /// The keys of its session or conversation.
+    pub keys: &'a Keys,
+    /// The anchors it names, for [`Op::FindPins`].
+    pub anchors: &'a [Digest],
+    /// The anchor its success brought, for [`Op::Complete`] and [`Op::Record`].
+    pub issued: Option<Digest>,
+}
+
+impl<'a> Subject<'a> {
+    /// A request without anchors.
+    #[must_use]
+    pub const fn new(tenant: TenantId, keys: &'a Keys) -> Self {
+        Self { tenant, keys, anchors: &[], issued: None }
+    }
+}
+
+/// One decided transition on the session of one request. Its [`Subject`] goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
+    /// Find what the request's anchors are pinned to (R1).
+    FindPins,
     /// Find the session's live row (B10).
     Look,
     /// Make a reservation unless a live row has one of the keys (B4).
@@ -42,12 +67,31 @@ pub enum Op {
         ttl: Millis,
         /// The account was a hard pin: renews or binds, never moves (B17).
         pinned: bool,
+        /// Whether a new row may be made where none stands: not in the conversation policy for a row that expired (B8), nor
+        /// once the policy was switched off (B16).
+        inserts: bool,
+    },
+    /// A success outside any session brought an anchor (R1).
+    Record {
+        /// The account that issued it.
+        account: AccountId,
+        /// The erasures the plan knew of, if it read any.
+        seen: Option<Epoch>,
     },
 }
 
 /// A store's answer to an [`Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {
+    /// To `FindPins`.
+    Pins {
+        /// What the anchors say together.
+        found: Pinned,
+        /// What the plan knows of erasures.
+        epoch: Epoch,
+    },
+    /// To `Record`: the anchor is recorded, or was before. The turn rests on `seq` (B15).
+    Recorded(Seq),
     /// To `Look`: the session's row, and the erasures so far.
     Looked {
         /// The live row, if there is one.

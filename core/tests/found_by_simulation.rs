@@ -6,7 +6,7 @@ use homing_core::ids::{AccountId, Epoch, Seq, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::row::{Change, Scope};
 use homing_core::settings::{Caps, Settings};
-use homing_core::store::{Answer, Completion, Op, Refusal};
+use homing_core::store::{Answer, Completion, Op, Refusal, Subject};
 use homing_core::table::Table;
 use homing_core::time::{Millis, Time};
 use homing_core::turn::{Effect, Env, Outcome, Reason, Reply, Request, Step, Turn};
@@ -47,7 +47,7 @@ impl Bench {
     fn does(&mut self, step: &Step) -> Answer {
         let Effect::Store(op) = step.effect else { panic!("no store operation: {:?}", step.effect) };
         let request = *step.turn.request();
-        self.table.answer(request.tenant, &request.keys, op, self.now)
+        self.table.answer(Subject::new(request.tenant, &request.keys), op, self.now)
     }
 
     /// The store does it and answers, until something else is asked for.
@@ -61,15 +61,16 @@ impl Bench {
 
     /// A session bound to an account.
     fn bound(&mut self, keys: &Keys, account: AccountId) {
-        let op = Op::Complete { fence: None, account, seen: self.table.epoch(), ttl: TTL, pinned: false };
-        let answer = self.table.answer(ADA, keys, op, self.now);
+        let op =
+            Op::Complete { fence: None, account, seen: self.table.epoch(), ttl: TTL, pinned: false, inserts: true };
+        let answer = self.table.answer(Subject::new(ADA, keys), op, self.now);
         assert!(matches!(answer, Answer::Completed { how: Completion::Inserted, .. }), "{answer:?}");
     }
 
     fn renews(&mut self, keys: &Keys, account: AccountId) -> Seq {
         let fence = self.table.session(ADA, keys, self.now).map(|row| row.view().fence);
-        let op = Op::Complete { fence, account, seen: self.table.epoch(), ttl: TTL, pinned: false };
-        match self.table.answer(ADA, keys, op, self.now) {
+        let op = Op::Complete { fence, account, seen: self.table.epoch(), ttl: TTL, pinned: false, inserts: true };
+        match self.table.answer(Subject::new(ADA, keys), op, self.now) {
             Answer::Completed { how: Completion::Renewed, seq } => seq,
             other => panic!("{other:?}"),
         }
@@ -85,7 +86,7 @@ fn header() -> Keys {
 }
 
 fn request(keys: Keys) -> Request {
-    Request { tenant: ADA, keys, model: None, repeatable: true, pin: None, began: START }
+    Request { keys, ..Request::new(ADA, START) }
 }
 
 fn dials(step: &Step) -> Option<AccountId> {
@@ -203,7 +204,7 @@ fn b6_a_plan_that_reads_again_writes_nothing_back_that_was_erased_since_its_firs
     b.table.erase(Scope::Tenant(ADA));
     let again = b.go(reserves, Reply::Store(Answer::Unknown));
     let dial = b.stored(again);
-    let completes = b.go(dial, Reply::Served);
+    let completes = b.go(dial, Reply::Served { issued: false });
     assert_eq!(b.does(&completes), Answer::Refused(Refusal::Erased));
     assert!(b.table.is_empty());
 }
@@ -217,7 +218,7 @@ fn b11_no_home_moves_to_an_account_erased_since_the_plan() {
     let dial = b.stored(looks);
     assert_eq!(dials(&dial), Some(B));
     b.table.erase(Scope::Account(B));
-    let completes = b.go(dial, Reply::Served);
+    let completes = b.go(dial, Reply::Served { issued: false });
     assert_eq!(b.does(&completes), Answer::Refused(Refusal::Erased));
     assert_eq!(b.table.session(ADA, &header(), b.now).map(|row| row.account), Some(A));
 }
@@ -229,7 +230,7 @@ fn b10_a_success_whose_write_was_lost_still_brings_its_keys_and_its_life() {
     b.bound(&keys(&[(SignalKind::PromptCacheKey, "p")]), A);
     let looks = b.start(request(both));
     let dial = b.stored(looks);
-    let completes = b.go(dial, Reply::Served);
+    let completes = b.go(dial, Reply::Served { issued: false });
     b.now = b.now.plus(Millis(TTL.0 / 2));
     let reads = b.go(completes, Reply::Store(Answer::Unknown));
     let end = b.stored(reads);
@@ -242,11 +243,11 @@ fn b10_a_success_whose_write_was_lost_still_brings_its_keys_and_its_life() {
 fn b15_a_lost_answer_to_an_insert_is_waited_for() {
     let mut b = Bench::new();
     let gone = Op::Reserve { account: A, seen: Epoch(0), ttl: TTL };
-    b.table.answer(ADA, &header(), gone, b.now);
+    b.table.answer(Subject::new(ADA, &header()), gone, b.now);
     let looks = b.start(request(header()));
     let dial = b.stored(looks);
     b.now = b.now.plus(TTL);
-    let completes = b.go(dial, Reply::Served);
+    let completes = b.go(dial, Reply::Served { issued: false });
     let made = b.does(&completes);
     assert!(matches!(made, Answer::Completed { how: Completion::Inserted, .. }));
     let reads = b.go(completes, Reply::Store(Answer::Unknown));
@@ -274,7 +275,7 @@ fn b4_a_reserved_account_that_cools_is_joined_and_not_called_a_home() {
     let mut b = Bench::new();
     b.fleet.set(B, Standing::Disabled);
     let op = Op::Reserve { account: A, seen: Epoch(0), ttl: TTL };
-    b.table.answer(ADA, &header(), op, b.now);
+    b.table.answer(Subject::new(ADA, &header()), op, b.now);
     b.fleet.failed(A, Failure::Throttled, None, b.now, b.now);
     let looks = b.start(request(header()));
     let dial = b.stored(looks);

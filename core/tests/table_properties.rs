@@ -6,7 +6,7 @@ use homing_core::ids::{AccountId, Epoch, Generation, RowId, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::row::{Fence, Row, Scope, State};
 use homing_core::settings::Caps;
-use homing_core::store::{Answer, Op};
+use homing_core::store::{Answer, Op, Subject};
 use homing_core::table::Table;
 use homing_core::time::{Millis, Time};
 use proptest::prelude::*;
@@ -75,7 +75,7 @@ struct Run {
 impl Run {
     fn op(&mut self, who: &Who, op: Op) -> Answer {
         self.newest = self.newest.max(self.now);
-        let answer = self.table.answer(TenantId(who.tenant), &who.keys(), op, self.now);
+        let answer = self.table.answer(Subject::new(TenantId(who.tenant), &who.keys()), op, self.now);
         if let Answer::Looked { view: Some(view), .. } | Answer::Reserved(view) | Answer::Found(view) = answer {
             self.fences.insert((who.tenant, who.session), view.fence);
         }
@@ -101,7 +101,14 @@ impl Run {
             Act::Complete(who, account, old, pinned) => {
                 let fence = self.fences.get(&(who.tenant, who.session)).copied();
                 let seen = if *old { self.old_epoch } else { self.table.epoch() };
-                let op = Op::Complete { fence, account: AccountId(*account), seen, ttl: TTL, pinned: *pinned };
+                let op = Op::Complete {
+                    fence,
+                    account: AccountId(*account),
+                    seen,
+                    ttl: TTL,
+                    pinned: *pinned,
+                    inserts: true,
+                };
                 self.op(who, op);
             }
             Act::EraseAccount(account) => {

@@ -113,7 +113,6 @@ impl Ask {
     #[must_use]
     pub fn request(&self, began: Time) -> Request {
         Request {
-            tenant: self.tenant,
             keys: self.keys(&format!("user:{}", self.tenant.0)),
             model: (self.oddity == Oddity::Model).then(|| ModelId::of("model-1")),
             repeatable: self.oddity != Oddity::Once,
@@ -121,7 +120,7 @@ impl Ask {
                 Oddity::Pinned(account) => Some(account),
                 Oddity::Plain | Oddity::Model | Oddity::Once => None,
             },
-            began,
+            ..Request::new(self.tenant, began)
         }
     }
 

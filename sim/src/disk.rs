@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use homing_core::ids::{Epoch, RowId, Seq};
+use homing_core::key::Digest;
+use homing_core::pin::Pin;
 use homing_core::row::{Change, EpochScope, Row};
 use homing_core::settings::Caps;
 use homing_core::table::Table;
@@ -21,6 +23,7 @@ pub struct Batch {
 pub struct Disk {
     rows: BTreeMap<RowId, Row>,
     erased: BTreeMap<EpochScope, Epoch>,
+    pins: BTreeMap<Digest, Pin>,
     last_id: LastId,
     queue: VecDeque<Batch>,
     durable: Seq,
@@ -61,6 +64,12 @@ impl Disk {
             Change::Erased(scope, epoch) => {
                 self.erased.insert(scope, epoch);
             }
+            Change::PutPin(pin) => {
+                self.pins.insert(pin.anchor, pin);
+            }
+            Change::DropPin(anchor) => {
+                self.pins.remove(&anchor);
+            }
         }
     }
 
@@ -86,7 +95,9 @@ impl Disk {
     #[must_use]
     pub fn restore(&self, caps: Caps) -> (Table, usize) {
         let erased = self.erased.iter().map(|(scope, epoch)| (*scope, *epoch));
-        Table::restore(caps, RowId(self.last_id.0 + 1), self.rows.values().cloned(), erased)
+        let (mut table, refused) = Table::restore(caps, RowId(self.last_id.0 + 1), self.rows.values().cloned(), erased);
+        table.restore_pins(self.pins.values().copied());
+        (table, refused)
     }
 
     /// The highest row id ever written.

@@ -11,8 +11,6 @@ use crate::world::World;
 /// What an exhaustive search found.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// The planted bug.
-    pub plant: Option<Plant>,
     /// Canonical states visited.
     pub states: usize,
     /// Steps taken between them.
@@ -26,7 +24,7 @@ pub struct Explored {
 /// Visits every state of the scope, at most `most` of them.
 #[must_use]
 pub fn explore(scope: &Scope, plant: Option<Plant>, most: usize) -> Explored {
-    let mut found = Explored { plant, states: 1, steps: 0, complete: true, failed: None };
+    let mut found = Explored { states: 1, steps: 0, complete: true, failed: None };
     let first = World::of(scope.clone(), plant);
     let mut seen = BTreeSet::from([first.fingerprint()]);
     let mut edge = VecDeque::from([(first, Vec::<u16>::new())]);

@@ -147,7 +147,12 @@ impl Story {
         match self.told.last()?.1 {
             Answer::Looked { view, .. } | Answer::Lost(view) => view,
             Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
-            Answer::Refused(_) | Answer::Completed { .. } | Answer::Raced | Answer::Unknown => None,
+            Answer::Pins { .. }
+            | Answer::Recorded(_)
+            | Answer::Refused(_)
+            | Answer::Completed { .. }
+            | Answer::Raced
+            | Answer::Unknown => None,
         }
     }
 
@@ -370,41 +375,6 @@ impl Story {
 }
 
 impl Event {
-    /// The account it is about.
-    #[must_use]
-    pub const fn account(&self) -> Option<AccountId> {
-        match *self {
-            Self::Dial { account, .. }
-            | Self::Served(_, account)
-            | Self::Failed(_, account, _)
-            | Self::Renews(_, account)
-            | Self::Renewed(_, account, _)
-            | Self::Stands(account, _) => Some(account),
-            _ => None,
-        }
-    }
-
-    /// The row it changes, or the row the store speaks of.
-    #[must_use]
-    pub fn row(&self) -> Option<RowId> {
-        let view = |answer: &Answer| match *answer {
-            Answer::Looked { view, .. } | Answer::Lost(view) => view.map(|v| v.fence.id),
-            Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view.fence.id),
-            Answer::Refused(_) | Answer::Completed { .. } | Answer::Raced | Answer::Unknown => None,
-        };
-        let named = |op: &Op| match *op {
-            Op::Pend { fence, .. } => Some(fence.id),
-            Op::Complete { fence, .. } => fence.map(|f| f.id),
-            _ => None,
-        };
-        match self {
-            Self::Row { before, after, .. } => after.as_ref().or(before.as_ref()).map(|row| row.id),
-            Self::Did { op, answer, .. } => answer.as_ref().and_then(view).or_else(|| named(op)),
-            Self::Told { answer, .. } => view(answer),
-            _ => None,
-        }
-    }
-
     /// Whether it happens in a process, not in the store or around both.
     #[must_use]
     pub const fn in_process(&self) -> bool {

@@ -1,8 +1,10 @@
 //! The short names of things in everything a person reads: `r3` a request, `a1` an account, `t2` a tenant, `p0` a process,
 //! `row 5`, `g1` a generation.
 
+use crate::world::BEGINNING;
+
 /// Prefixes of numbered names as the core writes them, and what a person reads in their place.
-const NUMBERED: [(&str, &str); 9] = [
+const NUMBERED: [(&str, &str); 11] = [
     ("TurnId(", "r"),
     ("AccountId(", "a"),
     ("TenantId(", "t"),
@@ -12,9 +14,12 @@ const NUMBERED: [(&str, &str); 9] = [
     ("Generation(", "g"),
     ("Epoch(", "epoch "),
     ("Seq(", "change "),
+    ("Time(", "time "),
+    ("Millis(", ""),
 ];
 
-/// The text with every numbered name in its short form: `Diverts { from: AccountId(1) }` becomes `Diverts { from: a1 }`.
+/// The text with every numbered name in its short form: `Diverts { from: AccountId(1) }` becomes `Diverts { from: a1 }`, and a
+/// time becomes what it is since the run began.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -25,8 +30,7 @@ pub fn plain(text: &str) -> String {
         let digits = inside.bytes().take_while(u8::is_ascii_digit).count();
         out.push_str(before);
         if digits > 0 && inside.as_bytes().get(digits) == Some(&b')') {
-            out.push_str(short);
-            out.push_str(&inside[..digits]);
+            out.push_str(&short_form(long, short, &inside[..digits]));
             rest = &inside[digits + 1..];
         } else {
             out.push_str(long);
@@ -35,6 +39,18 @@ pub fn plain(text: &str) -> String {
     }
     out.push_str(rest);
     out
+}
+
+fn short_form(long: &str, short: &str, digits: &str) -> String {
+    match (long, digits.parse::<u64>()) {
+        ("Time(", Ok(time)) if time >= BEGINNING.0 => format!("+{}", span(time - BEGINNING.0)),
+        ("Millis(", Ok(millis)) => span(millis),
+        _ => format!("{short}{digits}"),
+    }
+}
+
+fn span(millis: u64) -> String {
+    if millis.is_multiple_of(1_000) { format!("{}s", millis / 1_000) } else { format!("{millis}ms") }
 }
 
 fn first_name(text: &str) -> Option<(usize, &'static str, &'static str)> {
@@ -66,6 +82,8 @@ mod tests {
     fn numbered_names_become_short() {
         assert_eq!(plain("Diverts { from: AccountId(1), to: AccountId(12) }"), "Diverts { from: a1, to: a12 }");
         assert_eq!(plain("TurnId(0) wrote Some(RowId(7))"), "r0 wrote Some(row 7)");
+        assert_eq!(plain("until: Some(Time(1000056000)) and Millis(40)"), "until: Some(+56s) and 40ms");
+        assert_eq!(plain("Time(7) is before the run"), "time 7 is before the run");
         assert_eq!(plain("Seq(x) and TurnId( and é"), "Seq(x) and TurnId( and é");
     }
 

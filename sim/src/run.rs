@@ -36,6 +36,8 @@ pub struct Report {
     pub choices: Vec<u16>,
     /// What they meant: the action of each choice. Their texts replay the run in a version that numbers them differently.
     pub actions: Vec<Action>,
+    /// Steps taken, those after the choices included.
+    pub steps: u32,
     /// The rule that broke, if one did.
     pub violation: Option<Violation>,
     /// The situations reached.
@@ -109,6 +111,6 @@ pub fn watched(plan: &Plan, chooser: &mut dyn Chooser, watch: &mut dyn FnMut(&Wo
     if plan.settle && world.violation().is_none() {
         world.settle(&mut |world, action| watch(world, Taken { action, choice: None }));
     }
-    let (violation, marks) = (world.violation().cloned(), world.marks().clone());
-    Report { choices, actions, violation, marks, lines: Vec::new() }
+    let (steps, violation, marks) = (world.steps(), world.violation().cloned(), world.marks().clone());
+    Report { choices, actions, steps, violation, marks, lines: Vec::new() }
 }

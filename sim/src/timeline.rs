@@ -1,5 +1,7 @@
 //! A run as text: one line for each event, in fixed columns.
 
+mod about;
+
 use std::fmt;
 
 use homing_core::row::{Row, State};
@@ -88,8 +90,8 @@ impl Line {
             code: code.into(),
             who,
             what: plain(&what),
-            account: seen.event.account().map(|a| a.0),
-            row: seen.event.row().map(|r| r.0),
+            account: about::account(&seen.event).map(|a| a.0),
+            row: about::row(&seen.event).map(|r| r.0),
         }
     }
 
@@ -164,6 +166,8 @@ fn describe(event: &Event) -> (&'static str, String) {
 pub(crate) fn op_text(op: &Op) -> String {
     let row = |fence: &homing_core::row::Fence| format!("row {} g{}", fence.id.0, fence.generation.0);
     match op {
+        Op::FindPins => "find pins".into(),
+        Op::Record { account, .. } => format!("record a pin to a{}", account.0),
         Op::Look => "look".into(),
         Op::Reserve { account, seen, .. } => format!("reserve a{} (epoch {})", account.0, seen.0),
         Op::Pend { fence, expect, next } => {
@@ -196,6 +200,8 @@ fn answer_text(answer: &Answer) -> String {
         Answer::Lost(None) => "lost: no row".into(),
         Answer::Lost(Some(v)) => format!("lost: {}", view(v)),
         Answer::Completed { how, seq } => format!("{how:?}, change {}", seq.0),
+        Answer::Pins { found, epoch } => format!("{found:?} (epoch {})", epoch.0),
+        Answer::Recorded(seq) => format!("recorded, change {}", seq.0),
         Answer::Raced => "lost the race".into(),
         Answer::Unknown => "unknown".into(),
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
-use crate::ids::AccountId;
+use crate::ids::{AccountId, PoolId};
 use crate::time::{Millis, Time};
 
 /// First soft cooling; doubles with each window up to [`COOL_MAX`].
@@ -37,6 +37,8 @@ impl ModelId {
 pub enum Standing {
     /// Its credential works as far as is known.
     Usable,
+    /// Usable, but only by the sessions that have their home here; it takes no new ones (R2).
+    Draining,
     /// Switched off by its owner.
     Disabled,
     /// Its file is gone or holds another identity: no attempt starts (B11).
@@ -80,6 +82,8 @@ pub struct Account {
     /// The one probe is under way.
     pub(crate) probing: bool,
     pub(crate) refused_models: Vec<(ModelId, Time)>,
+    /// The pools that name it, in order; none: it belongs to [`PoolId::DEFAULT`].
+    pub(crate) pools: Vec<PoolId>,
 }
 
 impl Account {
@@ -93,15 +97,32 @@ impl Account {
             strikes: 0,
             probing: false,
             refused_models: Vec::new(),
+            pools: Vec::new(),
         }
     }
 
     /// Whether requests for the model may go here at all (B2).
     #[must_use]
     pub fn eligible(&self, model: Option<ModelId>, now: Time) -> bool {
+        self.standing == Standing::Usable && self.unbarred(model, now)
+    }
+
+    /// Whether requests of sessions that have their home here may come: also while it drains.
+    #[must_use]
+    pub fn keeps(&self, model: Option<ModelId>, now: Time) -> bool {
+        matches!(self.standing, Standing::Usable | Standing::Draining) && self.unbarred(model, now)
+    }
+
+    fn unbarred(&self, model: Option<ModelId>, now: Time) -> bool {
         let barred = Bar::holds(self.spent, now) || Bar::holds(self.limited, now);
         let taken = self.probing && self.needs_probe();
-        self.standing == Standing::Usable && !barred && !taken && !self.refuses(model, now)
+        !barred && !taken && !self.refuses(model, now)
+    }
+
+    /// Whether the account is in the pool.
+    #[must_use]
+    pub fn is_in(&self, pool: PoolId) -> bool {
+        if self.pools.is_empty() { pool == PoolId::DEFAULT } else { self.pools.contains(&pool) }
     }
 
     /// Whether a request that is here already may try once more (R2): its owner still wants it, and nothing bars it.
@@ -119,6 +140,10 @@ impl Account {
     #[must_use]
     pub fn cools(&self, now: Time) -> bool {
         Bar::holds(self.cooling, now)
+    }
+
+    const fn in_use(&self) -> bool {
+        matches!(self.standing, Standing::Usable | Standing::Draining)
     }
 
     pub(crate) fn refuses(&self, model: Option<ModelId>, now: Time) -> bool {
@@ -139,8 +164,8 @@ impl Account {
                 self.limited = Some(Bar { since: now, until: longest });
             }
             // What its owner or its file said of the account stands above what an attempt from before that found.
-            Failure::Unauthorized if self.standing == Standing::Usable => self.standing = Standing::NeedsLogin,
-            Failure::AccountRefused if self.standing == Standing::Usable => self.standing = Standing::Refused,
+            Failure::Unauthorized if self.in_use() => self.standing = Standing::NeedsLogin,
+            Failure::AccountRefused if self.in_use() => self.standing = Standing::Refused,
             Failure::Unauthorized | Failure::AccountRefused => {}
             Failure::ModelRefused => self.refuse_model(model, now),
             // The host's, the request's or the stream's fault: no account's.

@@ -9,11 +9,11 @@ mod tests;
 use alloc::vec::Vec;
 
 pub use account::{Account, Bar, ModelId, Standing};
-pub use choose::{Choice, Pick, Tried};
+pub use choose::{Choice, Guess, Pick, Tried};
 pub use out::Out;
 
 use crate::failure::Failure;
-use crate::ids::AccountId;
+use crate::ids::{AccountId, PoolId};
 use crate::time::Time;
 
 /// All accounts of one process, in the order of their ids, and the round robin's place among them.
@@ -40,6 +40,13 @@ impl Fleet {
                 }
             }
             Err(at) => self.accounts.insert(at, Account::new(id, standing)),
+        }
+    }
+
+    /// Says which pools name the account; none: it belongs to the default pool. An account that is not there is passed over.
+    pub fn assign(&mut self, id: AccountId, pools: &[PoolId]) {
+        if let Some(account) = self.get_mut(id) {
+            account.pools = pools.to_vec();
         }
     }
 

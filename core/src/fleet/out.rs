@@ -1,6 +1,7 @@
 //! What a client is told when every account is out (R4).
 
 use super::{Account, Bar, Fleet, ModelId, Standing};
+use crate::ids::PoolId;
 use crate::time::{Millis, Time};
 
 /// An account expected back within this time is worth waiting for.
@@ -28,19 +29,20 @@ pub enum Out {
 }
 
 impl Fleet {
-    /// The most useful answer now for a request for `model`.
+    /// The most useful answer now for a request of the pool for `model`.
     #[must_use]
-    pub fn out(&self, model: Option<ModelId>, now: Time) -> Out {
-        if self.accounts.iter().all(|a| a.standing == Standing::Gone) {
+    pub fn out(&self, pool: PoolId, model: Option<ModelId>, now: Time) -> Out {
+        let all = || self.accounts.iter().filter(|a| a.is_in(pool));
+        if all().all(|a| a.standing == Standing::Gone) {
             return Out::Empty;
         }
-        let waiting = || self.accounts.iter().filter(|a| a.standing == Standing::Usable && !a.refuses(model, now));
+        let waiting = || all().filter(|a| a.standing == Standing::Usable && !a.refuses(model, now));
         let back = waiting().map(|a| Self::back(a, now)).min();
         if let Some(wait) = back.map(|t| t.since(now)).filter(|wait| *wait <= SOON) {
             return Out::Soon { retry_after: wait.max(Millis::secs(1)) };
         }
         let resets = waiting().filter_map(|a| a.spent).filter(|bar| now < bar.until).map(|bar| bar.until);
-        let mut usable = self.accounts.iter().filter(|a| a.standing == Standing::Usable).peekable();
+        let mut usable = all().filter(|a| a.standing == Standing::Usable).peekable();
         let none_serves_it = usable.peek().is_some() && usable.all(|a| a.refuses(model, now));
         match resets.min() {
             Some(until) => Out::Spent { until },

@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use super::{Choice, Fleet, ModelId, Out, Standing, Tried};
 use crate::failure::Failure;
-use crate::ids::AccountId;
+use crate::ids::{AccountId, PoolId};
 use crate::time::{Millis, Time};
 
 const A: AccountId = AccountId(1);
@@ -21,8 +21,12 @@ fn fleet() -> Fleet {
     fleet
 }
 
+fn choice(home: Option<AccountId>, tried: &Tried, now: Time) -> Choice<'_> {
+    Choice { home, settled: home.is_some(), ..Choice::any(PoolId::DEFAULT, tried, now) }
+}
+
 fn pick(fleet: &mut Fleet, home: Option<AccountId>, tried: &Tried, now: Time) -> Option<AccountId> {
-    fleet.choose(&Choice { pin: None, home, tried, model: None, now }).map(|p| p.account)
+    fleet.choose(&choice(home, tried, now)).map(|p| p.account)
 }
 
 fn turn(fleet: &mut Fleet, n: usize, now: Time) -> Vec<Option<AccountId>> {
@@ -68,7 +72,7 @@ fn b3_a_home_comes_first_and_does_not_turn_the_round_robin() {
 fn r1_a_pin_is_the_only_choice() {
     let mut f = fleet();
     let tried = Tried::default();
-    let pinned = |f: &mut Fleet| f.choose(&Choice { pin: Some(B), home: Some(A), tried: &tried, model: None, now: T0 });
+    let pinned = |f: &mut Fleet| f.choose(&Choice { pin: Some(B), ..choice(Some(A), &tried, T0) });
     assert_eq!(pinned(&mut f).map(|p| p.account), Some(B));
     f.set(B, Standing::NeedsLogin);
     assert_eq!(pinned(&mut f), None);
@@ -118,7 +122,7 @@ fn r2_if_all_cool_the_soonest_is_tried_by_one_probe_at_a_time() {
     f.probe(A);
     f.probe(C);
     assert_eq!(pick(&mut f, Some(A), &Tried::default(), now), None);
-    assert_eq!(f.out(None, now), Out::Soon { retry_after: Millis(1_991) });
+    assert_eq!(f.out(PoolId::DEFAULT, None, now), Out::Soon { retry_after: Millis(1_991) });
     f.probed(B);
     assert_eq!(pick(&mut f, None, &Tried::default(), now), Some(B));
 }
@@ -129,7 +133,8 @@ fn r2_spent_quota_bars_until_its_reset_then_one_probe_finds_out() {
     let reset = T0.plus(Millis::secs(3600));
     f.failed(A, Failure::QuotaSpent { until: Some(reset) }, None, T0, T0);
     assert!(!f.get(A).unwrap().eligible(None, Time(reset.0 - 1)));
-    let home = Choice { pin: None, home: Some(A), tried: &Tried::default(), model: None, now: reset };
+    let tried = Tried::default();
+    let home = choice(Some(A), &tried, reset);
     let probe = f.choose(&home).unwrap();
     assert!(probe.probe && probe.account == A);
     f.probe(A);
@@ -175,21 +180,25 @@ fn field_b11_a_host_that_cannot_be_reached_is_no_accounts_fault() {
 #[test]
 fn r4_the_whole_pool_answers() {
     let none = None;
-    assert_eq!(Fleet::new().out(none, T0), Out::Empty);
+    assert_eq!(Fleet::new().out(PoolId::DEFAULT, none, T0), Out::Empty);
     let mut f = fleet();
     for id in [A, B, C] {
         f.failed(id, Failure::QuotaSpent { until: Some(T0.plus(Millis::secs(7200 + u64::from(id.0)))) }, none, T0, T0);
     }
-    assert_eq!(f.out(none, T0), Out::Spent { until: T0.plus(Millis::secs(7201)) });
+    assert_eq!(f.out(PoolId::DEFAULT, none, T0), Out::Spent { until: T0.plus(Millis::secs(7201)) });
     f.failed(C, Failure::RateLimited { retry_after: Millis::secs(5) }, none, T0, T0);
-    assert_eq!(f.out(none, T0), Out::Spent { until: T0.plus(Millis::secs(7201)) }, "spent and limited is spent");
+    assert_eq!(
+        f.out(PoolId::DEFAULT, none, T0),
+        Out::Spent { until: T0.plus(Millis::secs(7201)) },
+        "spent and limited is spent"
+    );
     f.set(AccountId(4), Standing::Usable);
     f.failed(AccountId(4), Failure::RateLimited { retry_after: Millis::secs(45) }, none, T0, T0);
-    assert_eq!(f.out(none, T0), Out::Soon { retry_after: Millis::secs(45) });
+    assert_eq!(f.out(PoolId::DEFAULT, none, T0), Out::Soon { retry_after: Millis::secs(45) });
     for id in [A, B, C, AccountId(4)] {
         f.set(id, Standing::NeedsLogin);
     }
-    assert_eq!(f.out(none, T0), Out::Later);
+    assert_eq!(f.out(PoolId::DEFAULT, none, T0), Out::Later);
 }
 
 #[test]
@@ -198,11 +207,11 @@ fn a_model_that_every_usable_account_refuses_is_no_matter_of_waiting() {
     let mut f = fleet();
     f.set(C, Standing::Disabled);
     f.failed(A, Failure::ModelRefused, model, T0, T0);
-    assert_ne!(f.out(model, T0), Out::NoModel, "one account may still have it");
+    assert_ne!(f.out(PoolId::DEFAULT, model, T0), Out::NoModel, "one account may still have it");
     f.failed(B, Failure::ModelRefused, model, T0, T0);
-    assert_eq!(f.out(model, T0), Out::NoModel);
-    assert_ne!(f.out(Some(ModelId::of("other")), T0), Out::NoModel);
+    assert_eq!(f.out(PoolId::DEFAULT, model, T0), Out::NoModel);
+    assert_ne!(f.out(PoolId::DEFAULT, Some(ModelId::of("other")), T0), Out::NoModel);
     f.set(A, Standing::NeedsLogin);
     f.set(B, Standing::NeedsLogin);
-    assert_eq!(f.out(model, T0), Out::Later, "nobody is left to refuse it");
+    assert_eq!(f.out(PoolId::DEFAULT, model, T0), Out::Later, "nobody is left to refuse it");
 }

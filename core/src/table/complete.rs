@@ -19,6 +19,7 @@ pub(super) struct Success<'a> {
     pub(super) seen: Epoch,
     pub(super) ttl: Millis,
     pub(super) pinned: bool,
+    pub(super) inserts: bool,
 }
 
 /// What the fence allows on a live row.
@@ -54,7 +55,8 @@ impl Table {
             // Another row stands: made while this plan knew of none, or after the one it knew was deleted (B6).
             (Some(_), None) => self.stale(),
             // No row: it expired, was evicted, or never was. The epoch guards against erasures (B6, B8).
-            (None, _) => self.complete_absent(success, now),
+            (None, _) if success.inserts => self.complete_absent(success, now),
+            (None, _) => self.stale(),
         }
     }
 
@@ -75,7 +77,7 @@ impl Table {
         let how = match success.allowed(fence, row) {
             Allowed::Nothing => return self.stale(),
             // B11: an account whose bindings were erased since the plan gets none back by an attempt from before.
-            Allowed::Move if !self.admitted(success.tenant, success.account, success.seen) => {
+            Allowed::Move if !self.admitted(success.tenant, success.keys, success.account, success.seen) => {
                 return Answer::Refused(Refusal::Erased);
             }
             Allowed::Renew => Completion::Renewed,

@@ -18,6 +18,7 @@ impl Table {
         let remembered = match scope {
             Scope::Account(account) => EpochScope::Account(account),
             Scope::Tenant(tenant) | Scope::Row(tenant, _) => EpochScope::Tenant(tenant),
+            Scope::Pool(pool) => EpochScope::Pool(pool),
         };
         self.erased.insert(remembered, self.epoch);
         self.seq.0 += 1;
@@ -30,6 +31,7 @@ impl Table {
             .filter(|(row, _)| match scope {
                 Scope::Account(account) => row.account == account,
                 Scope::Tenant(tenant) => row.tenant == tenant,
+                Scope::Pool(pool) => row.pool == Some(pool),
                 Scope::Row(tenant, id) => row.tenant == tenant && row.id == id,
             })
             .map(|(_, slot)| slot)
@@ -37,10 +39,13 @@ impl Table {
         for slot in &hit {
             self.remove(*slot);
         }
+        if let Scope::Tenant(tenant) = scope {
+            self.erase_pins(tenant);
+        }
         hit.len()
     }
 
-    /// Removes up to [`PURGE_BATCH`] expired rows; returns how many. Call again until it returns 0.
+    /// Removes up to [`PURGE_BATCH`] expired rows and pins; returns how many. Call again until it returns 0.
     pub fn purge(&mut self, now: Time) -> usize {
         let now = self.clock(now);
         let tenants: Vec<TenantId> = self.ledgers.keys().copied().collect();
@@ -50,7 +55,7 @@ impl Table {
                 gone += 1;
             }
         }
-        gone
+        gone + self.purge_pins(PURGE_BATCH - gone, now)
     }
 
     fn purge_one(&mut self, tenant: TenantId, now: Time) -> bool {

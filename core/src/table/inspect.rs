@@ -79,6 +79,7 @@ impl Table {
                 self.check_row(row, slot)?;
             }
         }
+        self.check_pins()?;
         self.check_caps()
     }
 

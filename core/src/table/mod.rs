@@ -8,6 +8,7 @@ mod attach;
 mod complete;
 pub mod erase;
 mod inspect;
+mod pins;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use crate::ids::{AccountId, Epoch, RowId, Seq, TenantId};
 use crate::key::{Digest, Keys};
 use crate::row::{Change, EpochScope, Row, State, View};
 use crate::settings::Caps;
-use crate::store::{Answer, Op};
+use crate::store::{Answer, Op, Subject};
 use crate::time::Time;
 
 type Slot = u32;
@@ -61,6 +62,7 @@ pub struct Table {
     newest: Time,
     seq: Seq,
     changes: Vec<Change>,
+    pins: pins::Pins,
 }
 
 impl Table {
@@ -80,6 +82,7 @@ impl Table {
             newest: Time(0),
             seq: Seq(0),
             changes: Vec::new(),
+            pins: pins::Pins::new(),
         }
     }
 
@@ -118,15 +121,25 @@ impl Table {
 
     /// Performs one transition for the session with these keys. `now` is the wall clock; what decides is the later of it and
     /// the newest time stored (B8).
-    pub fn answer(&mut self, tenant: TenantId, keys: &Keys, op: Op, now: Time) -> Answer {
+    pub fn answer(&mut self, subject: Subject<'_>, op: Op, now: Time) -> Answer {
         let now = self.clock(now);
+        let Subject { tenant, keys, anchors, issued } = subject;
         match op {
+            Op::FindPins => self.find_pins(tenant, anchors, now),
+            Op::Record { account, seen } => match issued {
+                Some(anchor) => Answer::Recorded(self.record(tenant, anchor, account, seen, now)),
+                None => Answer::Recorded(Seq(0)),
+            },
             Op::Look => Answer::Looked { view: self.find(tenant, keys, now), epoch: self.epoch },
             Op::Reserve { account, seen, ttl } => self.reserve(tenant, keys, account, seen, ttl, now),
             Op::Pend { fence, expect, next } => self.pend(tenant, keys, fence, expect, next, now),
-            Op::Complete { fence, account, seen, ttl, pinned } => {
-                let success = complete::Success { tenant, keys, fence, account, seen, ttl, pinned };
-                self.complete(&success, now)
+            Op::Complete { fence, account, seen, ttl, pinned, inserts } => {
+                let success = complete::Success { tenant, keys, fence, account, seen, ttl, pinned, inserts };
+                let pin = issued.map(|anchor| self.record(tenant, anchor, account, Some(seen), now));
+                match (self.complete(&success, now), pin) {
+                    (Answer::Completed { how, seq }, Some(pin)) => Answer::Completed { how, seq: seq.max(pin) },
+                    (answer, _) => answer,
+                }
             }
         }
     }
@@ -179,9 +192,10 @@ impl Table {
     }
 
     /// Whether an insert that knew of `seen` erasures may still be made (B6).
-    fn admitted(&self, tenant: TenantId, account: AccountId, seen: Epoch) -> bool {
+    fn admitted(&self, tenant: TenantId, keys: &Keys, account: AccountId, seen: Epoch) -> bool {
         let last = |scope| self.erased.get(&scope).copied().unwrap_or_default();
-        last(EpochScope::Tenant(tenant)) <= seen && last(EpochScope::Account(account)) <= seen
+        let pool = keys.pool().map_or(Epoch(0), |pool| last(EpochScope::Pool(pool)));
+        pool <= seen && last(EpochScope::Tenant(tenant)) <= seen && last(EpochScope::Account(account)) <= seen
     }
 
     /// Queues the row as it is now. The stored expiry becomes the real one, and the order follows it.

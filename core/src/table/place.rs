@@ -42,7 +42,7 @@ impl Table {
         ttl: Millis,
         now: Time,
     ) -> Result<Slot, Refusal> {
-        if !self.admitted(tenant, account, seen) {
+        if !self.admitted(tenant, keys, account, seen) {
             return Err(Refusal::Erased);
         }
         let mut free = keys.iter().filter(|k| self.live_slot(&k.digest, now).is_none());
@@ -66,6 +66,7 @@ impl Table {
         let row = Row {
             id,
             tenant,
+            pool: keys.pool(),
             generation,
             account,
             state,

@@ -8,7 +8,7 @@ use crate::ids::{AccountId, Epoch, RowId, Seq, TenantId};
 use crate::key::{Keys, SignalKind};
 use crate::row::{Change, Fence, Scope, State, View};
 use crate::settings::Caps;
-use crate::store::{Answer, Completion, Op, Refusal};
+use crate::store::{Answer, Completion, Op, Refusal, Subject};
 use crate::time::{Millis, Time};
 
 const ADA: TenantId = TenantId(1);
@@ -44,7 +44,7 @@ impl Bench {
     }
 
     fn op(&mut self, tenant: TenantId, keys: &Keys, op: Op) -> Answer {
-        let answer = self.table.answer(tenant, keys, op, self.now);
+        let answer = self.table.answer(Subject::new(tenant, keys), op, self.now);
         assert_eq!(self.table.check(), Ok(()), "after {op:?}");
         answer
     }
@@ -63,7 +63,7 @@ impl Bench {
 
     fn complete(&mut self, tenant: TenantId, keys: &Keys, fence: Option<Fence>, account: AccountId) -> Answer {
         let seen = self.table.epoch();
-        self.op(tenant, keys, Op::Complete { fence, account, seen, ttl: TTL, pinned: false })
+        self.op(tenant, keys, Op::Complete { fence, account, seen, ttl: TTL, pinned: false, inserts: true })
     }
 
     /// A session bound to `account` the ordinary way.
@@ -171,11 +171,19 @@ fn b6_a_row_made_again_is_not_touched_by_an_old_completion() {
     let old = b.bind(ADA, &k, A);
     let seen = b.table.epoch();
     assert_eq!(b.table.erase(Scope::Row(ADA, old.fence.id)), 1);
-    let refused = b.op(ADA, &k, Op::Complete { fence: Some(old.fence), account: A, seen, ttl: TTL, pinned: false });
+    let refused = b.op(
+        ADA,
+        &k,
+        Op::Complete { fence: Some(old.fence), account: A, seen, ttl: TTL, pinned: false, inserts: true },
+    );
     assert_eq!(refused, Answer::Refused(Refusal::Erased));
     let new = b.bind(ADA, &k, B);
     assert_ne!(new.fence.id, old.fence.id);
-    let stale = b.op(ADA, &k, Op::Complete { fence: Some(old.fence), account: A, seen, ttl: TTL, pinned: false });
+    let stale = b.op(
+        ADA,
+        &k,
+        Op::Complete { fence: Some(old.fence), account: A, seen, ttl: TTL, pinned: false, inserts: true },
+    );
     assert_eq!(how(stale), Completion::Stale);
     assert_eq!(b.look(ADA, &k).unwrap(), new);
 }
@@ -345,7 +353,11 @@ fn b13_purge_goes_in_batches_until_none_is_left() {
     let mut b = Bench::new();
     for i in 0..PURGE_BATCH + 7 {
         let k = sid(ADA, &std::format!("{i}"));
-        b.table.answer(ADA, &k, Op::Complete { fence: None, account: A, seen: Epoch(0), ttl: TTL, pinned: false }, T0);
+        b.table.answer(
+            Subject::new(ADA, &k),
+            Op::Complete { fence: None, account: A, seen: Epoch(0), ttl: TTL, pinned: false, inserts: true },
+            T0,
+        );
     }
     assert_eq!(b.table.purge(b.now), 0);
     b.wait(TTL);
@@ -402,7 +414,8 @@ fn b17_a_pinned_success_renews_or_binds_and_never_moves() {
     let mut b = Bench::new();
     let k = sid(ADA, "s");
     let home = b.bind(ADA, &k, A);
-    let pinned = |fence, account| Op::Complete { fence, account, seen: Epoch(0), ttl: TTL, pinned: true };
+    let pinned =
+        |fence, account| Op::Complete { fence, account, seen: Epoch(0), ttl: TTL, pinned: true, inserts: true };
     assert_eq!(how(b.op(ADA, &k, pinned(Some(home.fence), B))), Completion::Stale);
     assert_eq!(how(b.op(ADA, &k, pinned(Some(home.fence), A))), Completion::Renewed);
     assert_eq!(how(b.op(ADA, &sid(ADA, "new"), pinned(None, C))), Completion::Inserted);
@@ -423,7 +436,7 @@ fn a_restored_table_is_the_table_it_was() {
     assert_eq!((refused, again.check()), (0, Ok(())));
     assert_eq!(again.rows().cloned().collect::<Vec<_>>(), rows);
     let late = Op::Reserve { account: B, seen: erased_before, ttl: TTL };
-    assert_eq!(again.answer(ADA, &sid(ADA, "new"), late, b.now), Answer::Refused(Refusal::Erased));
+    assert_eq!(again.answer(Subject::new(ADA, &sid(ADA, "new")), late, b.now), Answer::Refused(Refusal::Erased));
     assert_eq!(again.take_changes(), (Vec::new(), Seq(0)));
     assert_eq!(again.next_id(), RowId(21));
     let (_, refused) = Table::restore(Caps::default(), RowId(1), rows.iter().chain(&rows).cloned(), []);

@@ -10,7 +10,10 @@ impl Turn {
     fn choice<'a>(&'a self, env: &Env<'_>) -> Choice<'a> {
         Choice {
             pin: self.request.pin,
+            pool: self.request.pool,
             home: self.row.map(|row| row.account),
+            settled: self.row.is_some_and(|row| row.state == State::Bound),
+            guess: self.guess,
             tried: &self.tried,
             model: self.request.model,
             now: env.now,
@@ -49,13 +52,15 @@ impl Turn {
         }
         let Some(row) = self.row else {
             if !self.identified() {
-                return self.dial(pick, Reason::NoIdentity, env);
+                let reason = if self.guess.is_some() { Reason::Guessed } else { Reason::NoIdentity };
+                return self.dial(pick, reason, env);
             }
-            if self.detached {
+            // B16: once the policy is off no new row is made, by a plan that was admitted before neither.
+            if self.detached || env.settings.ttl_of(self.request.keys.policy()).is_none() {
                 return self.dial(pick, Reason::Unremembered, env);
             }
             self.phase = Phase::Reserving(pick);
-            let op = Op::Reserve { account: pick.account, seen: self.seen.unwrap_or_default(), ttl: env.settings.ttl };
+            let op = Op::Reserve { account: pick.account, seen: self.seen.unwrap_or_default(), ttl: self.ttl };
             return self.step(Effect::Store(op), Note::Reserves(pick.account));
         };
         if pick.account == row.account {
@@ -87,7 +92,9 @@ impl Turn {
                 self.launch(pick, Reason::Unremembered, env)
             }
             Answer::Raced => self.look_at_winner(env),
-            Answer::Looked { .. }
+            Answer::Pins { .. }
+            | Answer::Recorded(_)
+            | Answer::Looked { .. }
             | Answer::Pended(_)
             | Answer::Lost(_)
             | Answer::Completed { .. }
@@ -118,7 +125,9 @@ impl Turn {
                 self.outrun = true;
                 self.look_at_winner(env)
             }
-            Answer::Looked { .. }
+            Answer::Pins { .. }
+            | Answer::Recorded(_)
+            | Answer::Looked { .. }
             | Answer::Reserved(_)
             | Answer::Found(_)
             | Answer::Refused(_)
@@ -181,7 +190,11 @@ impl Turn {
     /// R4.
     pub(super) fn all_out(mut self, env: &mut Env<'_>) -> Step {
         self.end_probe(env);
-        let out = env.fleet.out(self.request.model, env.now);
+        let out = env.fleet.out(self.request.pool, self.request.model, env.now);
+        if self.request.pin.is_some() {
+            let anchor = self.anchor;
+            return self.done(Outcome::PinOut { anchor, out }, Note::PinOut(out));
+        }
         self.done(Outcome::Out(out), Note::AllOut(out))
     }
 }

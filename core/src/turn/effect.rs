@@ -43,7 +43,11 @@ pub enum Reply {
     Visible,
     /// Success (spec §1): the terminal event says completed or incomplete, or a complete, well-framed 2xx. It was read, not
     /// yet passed on.
-    Served,
+    Served {
+        /// Whether it brought an id that pins later requests to this account (R1). The driver holds its digest and passes it
+        /// on with [`Op::Complete`] or [`Op::Record`].
+        issued: bool,
+    },
     /// The attempt did not serve.
     Failed(Failure),
     /// The wait is over.
@@ -77,6 +81,25 @@ pub enum Outcome {
     Relay,
     /// Every account is out (R4).
     Out(Out),
+    /// The account the request is pinned to cannot serve. The client is told which anchor to drop (R1).
+    PinOut {
+        /// The place of the anchor among the request's; `None` where a connection pinned it.
+        anchor: Option<u8>,
+        /// What keeps the account from serving.
+        out: Out,
+    },
+    /// The anchor at this place is another tenant's: the upstream's own not-found answer, without asking it (R1).
+    NotFound {
+        /// Its place among the request's.
+        anchor: u8,
+    },
+    /// The anchor at this place belongs to another account than one before it (R1).
+    Apart {
+        /// Its place among the request's.
+        anchor: u8,
+    },
+    /// The store could not say what the anchors belong to: 503 (R1).
+    PinsUnknown,
     /// The upstream's host could not be reached: 502.
     Unreachable,
     /// The stream failed after visible output: pass a terminal event on if there is one, else break off visibly (W2).

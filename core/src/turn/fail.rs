@@ -100,7 +100,7 @@ impl Turn {
     }
 
     fn nobody_serves_model(&self, env: &Env<'_>) -> bool {
-        let mut usable = env.fleet.iter().filter(|a| a.standing == Standing::Usable);
+        let mut usable = env.fleet.iter().filter(|a| a.standing == Standing::Usable && a.is_in(self.request.pool));
         usable.all(|a| a.refuses(self.request.model, env.now))
     }
 }

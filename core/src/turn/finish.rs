@@ -2,6 +2,7 @@
 
 use super::{Effect, Env, Note, Outcome, Phase, READS_AGAIN_MAX, Step, Turn};
 use crate::ids::Seq;
+use crate::key::Policy;
 use crate::row::State;
 use crate::store::{Answer, Op};
 
@@ -11,25 +12,33 @@ impl Turn {
         self.step(Effect::Stream, Note::Shows)
     }
 
-    pub(super) fn served(mut self, env: &mut Env<'_>) -> Step {
+    pub(super) fn served(mut self, issued: bool, env: &mut Env<'_>) -> Step {
+        self.issued = issued;
+        self.reads_again = 0;
         self.end_probe(env);
         let Some(account) = self.current else { return self.done(Outcome::Served, Note::Ends) };
         env.fleet.succeeded(account, self.dialled);
-        if !self.identified() {
-            return self.done(Outcome::Served, Note::Ends);
+        match (self.identified(), issued) {
+            (true, _) => self.complete(env),
+            (false, true) => self.record(),
+            (false, false) => self.done(Outcome::Served, Note::Ends),
         }
-        self.complete(env)
     }
 
     fn complete(mut self, env: &Env<'_>) -> Step {
         let Some(account) = self.current else { return self.done(Outcome::Served, Note::Ends) };
         self.phase = Phase::Completing;
+        let fence = self.row.map(|row| row.fence);
+        let policy = self.request.keys.policy();
+        // B8: a conversation whose row expired gets none by an old plan. B16: nor does anything once the policy is off.
+        let lapsed = policy == Policy::Conversation && fence.is_some();
         let op = Op::Complete {
-            fence: self.row.map(|row| row.fence),
+            fence,
             account,
             seen: self.seen.unwrap_or_default(),
-            ttl: env.settings.ttl,
+            ttl: self.ttl,
             pinned: self.request.pin.is_some(),
+            inserts: !lapsed && env.settings.ttl_of(policy).is_some(),
         };
         self.step(Effect::Store(op), Note::Succeeded)
     }
@@ -37,8 +46,11 @@ impl Turn {
     pub(super) fn completed(mut self, answer: Answer) -> Step {
         match answer {
             Answer::Completed { how, seq } => self.commit(seq, Note::Wrote(how)),
+            Answer::Refused(_) if self.issued => self.record(),
             Answer::Refused(refusal) => self.done(Outcome::Served, Note::Unwritten(refusal)),
-            Answer::Looked { .. }
+            Answer::Pins { .. }
+            | Answer::Recorded(_)
+            | Answer::Looked { .. }
             | Answer::Reserved(_)
             | Answer::Found(_)
             | Answer::Pended(_)
@@ -65,10 +77,13 @@ impl Turn {
                 if seen != Some(view.fence.id) && view.state == State::Bound && Some(view.account) == self.current =>
             {
                 self.row = Some(view);
-                self.commit(view.seq, Note::Succeeded)
+                self.rests = view.seq;
+                if self.issued { self.record() } else { self.commit(view.seq, Note::Succeeded) }
             }
             Answer::Looked { .. } => self.complete(env),
-            Answer::Reserved(_)
+            Answer::Pins { .. }
+            | Answer::Recorded(_)
+            | Answer::Reserved(_)
             | Answer::Found(_)
             | Answer::Refused(_)
             | Answer::Pended(_)
@@ -79,7 +94,7 @@ impl Turn {
         }
     }
 
-    fn commit(mut self, seq: Seq, note: Note) -> Step {
+    pub(super) fn commit(mut self, seq: Seq, note: Note) -> Step {
         self.phase = Phase::Committing;
         self.step(Effect::Commit(seq), note)
     }

@@ -8,6 +8,7 @@ mod effect;
 mod fail;
 mod finish;
 mod note;
+mod pinned;
 #[cfg(test)]
 mod tests;
 
@@ -15,13 +16,13 @@ pub use effect::{Effect, Outcome, Renewal, Reply};
 pub use note::{Note, Reason};
 
 use crate::failure::Failure;
-use crate::fleet::{Fleet, ModelId, Pick, Tried};
-use crate::ids::{AccountId, Epoch, TenantId};
+use crate::fleet::{Fleet, Guess, ModelId, Pick, Tried};
+use crate::ids::{AccountId, Epoch, PoolId, Seq, TenantId};
 use crate::key::Keys;
 use crate::row::View;
 use crate::settings::Settings;
 use crate::store::{Answer, Op};
-use crate::time::Time;
+use crate::time::{Millis, Time};
 
 /// How often a turn reads again after an unknown outcome before it goes on without memory.
 const READS_AGAIN_MAX: u8 = 2;
@@ -31,16 +32,43 @@ const READS_AGAIN_MAX: u8 = 2;
 pub struct Request {
     /// Who asks.
     pub tenant: TenantId,
+    /// The pool of the caller.
+    pub pool: PoolId,
     /// Its session keys; empty where it has no identity (B1).
     pub keys: Keys,
+    /// Its conversation ([`Keys::conversation`]), which counts *instead* where the pool has that policy on (spec §2).
+    pub conversation: Option<Keys>,
+    /// How many anchors it names (R1). The driver holds their digests and passes them on with [`Op::FindPins`].
+    pub anchors: u8,
     /// The model, where exactly one is named.
     pub model: Option<ModelId>,
     /// Whether it may be sent again once bytes of it were sent (R2: Responses calls and GETs).
     pub repeatable: bool,
-    /// The only account that can serve it (R1).
+    /// The only account that can serve it, known without asking: an upstream connection that has shown output (R1).
     pub pin: Option<AccountId>,
+    /// The home this process last saw the session at: the preference while no store answers (T3).
+    pub last_seen: Option<AccountId>,
     /// When it came.
     pub began: Time,
+}
+
+impl Request {
+    /// A request without identity, in the default pool, that may be repeated. Set what else is known of it.
+    #[must_use]
+    pub fn new(tenant: TenantId, began: Time) -> Self {
+        Self {
+            tenant,
+            pool: PoolId::DEFAULT,
+            keys: Keys::default(),
+            conversation: None,
+            anchors: 0,
+            model: None,
+            repeatable: true,
+            pin: None,
+            last_seen: None,
+            began,
+        }
+    }
 }
 
 /// What a step reads besides its reply: the fleet, the settings as they are now, the time, and a random word.
@@ -58,6 +86,7 @@ pub struct Env<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Phase {
+    FindingPins,
     Looking,
     Reserving(Pick),
     Pending(Pick),
@@ -67,6 +96,7 @@ enum Phase {
     Streaming,
     Completing,
     Rereading,
+    Recording,
     Committing,
     Done,
 }
@@ -95,6 +125,16 @@ pub struct Turn {
     /// Lost the race to say where it goes; what it reads next is the winner's.
     outrun: bool,
     reads_again: u8,
+    /// The time to live under the policy it was admitted with.
+    ttl: Millis,
+    /// The anchor that pins it, where one does.
+    anchor: Option<u8>,
+    /// The success brought an anchor that is to be recorded.
+    issued: bool,
+    /// The change its end rests on so far (B15).
+    rests: Seq,
+    /// What stands in for its home while no store answers (T3).
+    guess: Option<Guess>,
     reason: Reason,
 }
 
@@ -120,10 +160,15 @@ pub struct Misuse {
 }
 
 impl Turn {
-    /// Admits a request. With the session policy off (B16) or no identity (B1), no row is read or written.
+    /// Admits a request. A conversation counts instead of the session where its policy is on. With the policy off (B16) or no
+    /// identity (B1), no row is read or written.
     #[must_use]
     pub fn start(mut request: Request, env: &mut Env<'_>) -> Step {
-        if !env.settings.session_affinity {
+        if let Some(conversation) = request.conversation.filter(|_| env.settings.conversation.is_some()) {
+            request.keys = conversation;
+        }
+        let ttl = env.settings.ttl_of(request.keys.policy());
+        if ttl.is_none() {
             request.keys = Keys::default();
         }
         let mut turn = Self {
@@ -141,13 +186,27 @@ impl Turn {
             detached: false,
             outrun: false,
             reads_again: 0,
+            ttl: ttl.unwrap_or_default(),
+            anchor: None,
+            issued: false,
+            rests: Seq(0),
+            guess: None,
             reason: Reason::NoIdentity,
         };
-        if turn.identified() {
-            turn.phase = Phase::Looking;
-            return turn.step(Effect::Store(Op::Look), Note::Identified);
+        if turn.request.pin.is_none() && turn.request.anchors > 0 {
+            turn.phase = Phase::FindingPins;
+            return turn.step(Effect::Store(Op::FindPins), Note::Anchored);
         }
-        turn.aim(env)
+        turn.look(env)
+    }
+
+    /// The session's row comes first, where the request names a session.
+    fn look(mut self, env: &mut Env<'_>) -> Step {
+        if self.identified() {
+            self.phase = Phase::Looking;
+            return self.step(Effect::Store(Op::Look), Note::Identified);
+        }
+        self.aim(env)
     }
 
     /// Goes on with the reply to the last effect.
@@ -156,17 +215,19 @@ impl Turn {
     /// [`Misuse`] where the reply does not answer that effect.
     pub fn resume(self, reply: Reply, env: &mut Env<'_>) -> Result<Step, Misuse> {
         let step = match (self.phase, reply) {
+            (Phase::FindingPins, Reply::Store(answer)) => self.found_pins(answer, env),
             (Phase::Looking, Reply::Store(answer)) => self.looked(answer, env),
             (Phase::Reserving(pick), Reply::Store(answer)) => self.reserved(pick, answer, env),
             (Phase::Pending(pick), Reply::Store(answer)) => self.pended(pick, answer, env),
             (Phase::Dialling, Reply::Visible) => self.visible(),
-            (Phase::Dialling | Phase::Streaming, Reply::Served) => self.served(env),
+            (Phase::Dialling | Phase::Streaming, Reply::Served { issued }) => self.served(issued, env),
             (Phase::Dialling, Reply::Failed(failure)) => self.failed(failure, env),
             (Phase::Streaming, Reply::Failed(failure)) => self.broke_off(failure, env),
             (Phase::Waiting, Reply::Waited) => self.dial_again(env),
             (Phase::Refreshing, Reply::Refreshed(renewal)) => self.refreshed(renewal, env),
             (Phase::Completing, Reply::Store(answer)) => self.completed(answer),
             (Phase::Rereading, Reply::Store(answer)) => self.reread(answer, env),
+            (Phase::Recording, Reply::Store(answer)) => self.recorded(answer),
             (Phase::Committing, Reply::Committed { in_time }) => self.committed(in_time),
             (phase, reply) => return Err(Misuse { waiting_for: phase.waiting_for(), reply }),
         };
@@ -212,7 +273,7 @@ impl Turn {
     /// Whether the terminal event was read: from here on a client that leaves changes nothing (B15).
     #[must_use]
     pub const fn settled(&self) -> bool {
-        matches!(self.phase, Phase::Completing | Phase::Rereading | Phase::Committing | Phase::Done)
+        matches!(self.phase, Phase::Completing | Phase::Rereading | Phase::Recording | Phase::Committing | Phase::Done)
     }
 
     const fn identified(&self) -> bool {
@@ -236,13 +297,16 @@ impl Turn {
         }
     }
 
-    /// After an unknown outcome: read again, or go on without memory once that was tried often enough.
+    /// After an unknown outcome: read again, or go on without memory once that was tried often enough (T3: nothing is bound from
+    /// a guess).
     fn look_again(self, env: &mut Env<'_>) -> Step {
         self.look_because(Note::ReadsAgain, env)
     }
 
     fn look_because(mut self, note: Note, env: &mut Env<'_>) -> Step {
         if self.reads_again >= READS_AGAIN_MAX {
+            let word = self.request.keys.iter().next().map(|key| key.digest.word());
+            self.guess = word.map(|word| Guess { last_seen: self.request.last_seen, word });
             self.request.keys = Keys::default();
             self.row = None;
             return self.aim(env);
@@ -273,6 +337,7 @@ impl Turn {
 impl Phase {
     const fn waiting_for(self) -> &'static str {
         match self {
+            Self::FindingPins => "looking for pins",
             Self::Looking | Self::Rereading => "reading its row",
             Self::Reserving(_) => "reserving",
             Self::Pending(_) => "recording a replacement",
@@ -281,6 +346,7 @@ impl Phase {
             Self::Refreshing => "refreshing a credential",
             Self::Streaming => "streaming",
             Self::Completing => "writing a success",
+            Self::Recording => "recording a pin",
             Self::Committing => "waiting for durability",
             Self::Done => "done",
         }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::fleet::Out;
 use crate::ids::AccountId;
+use crate::pin::Pinned;
 use crate::store::{Completion, Refusal};
 
 /// The reason of one step.
@@ -10,6 +11,18 @@ use crate::store::{Completion, Refusal};
 pub enum Note {
     /// The request names a session: its row is looked up.
     Identified,
+    /// The request names anchors: what they are pinned to is looked up (R1).
+    Anchored,
+    /// An anchor is another tenant's, or two belong to different accounts (R1).
+    AnchorRefused(Pinned),
+    /// The store could not say what the anchors belong to (R1).
+    PinsUnknown,
+    /// The success brought an anchor, which is recorded (R1).
+    Records,
+    /// The anchor is recorded; the end waits until that is durable (B15).
+    Recorded,
+    /// The account the request is pinned to cannot serve (R1, R4).
+    PinOut(Out),
     /// The attempt goes where [`Reason`] says.
     Goes(Reason),
     /// A new session: it is reserved on this account before the first attempt (B4).
@@ -70,6 +83,8 @@ pub enum Reason {
     Converged,
     /// The store gave no row to follow or write.
     Unremembered,
+    /// No store answers: the last home seen, else the account the key itself names (T3).
+    Guessed,
 }
 
 impl Reason {
@@ -85,6 +100,7 @@ impl Reason {
             Self::FailedOver => "failed-over",
             Self::Converged => "converged",
             Self::Unremembered => "unremembered",
+            Self::Guessed => "guessed",
         }
     }
 }

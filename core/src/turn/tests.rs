@@ -12,7 +12,7 @@ use crate::ids::{AccountId, TenantId};
 use crate::key::{Keys, SignalKind};
 use crate::row::State;
 use crate::settings::{Caps, Settings};
-use crate::store::{Answer, Op};
+use crate::store::{Answer, Op, Subject};
 use crate::table::Table;
 use crate::time::{Millis, Time};
 
@@ -56,7 +56,7 @@ impl Bench {
     fn request(&self, session: &str) -> Request {
         let signal = (SignalKind::SessionHeader, session.as_bytes());
         let keys = Keys::session("user:1", (!session.is_empty()).then_some(signal));
-        Request { tenant: ADA, keys, model: None, repeatable: true, pin: None, began: self.now }
+        Request { keys, ..Request::new(ADA, self.now) }
     }
 
     /// Drives one request to its end; returns the accounts dialled and the outcome.
@@ -67,13 +67,15 @@ impl Bench {
         loop {
             self.log.push(format!("{:?} <- {:?}", step.effect, step.note));
             let reply = match step.effect {
-                Effect::Store(op) => Reply::Store(table.answer(ADA, &step.turn.request().keys, op, self.now)),
+                Effect::Store(op) => {
+                    Reply::Store(table.answer(Subject::new(ADA, &step.turn.request().keys), op, self.now))
+                }
                 Effect::Dial { account, .. } => {
                     dialled.push(account.0);
                     let next = script.get_mut(&account.0).filter(|s| !s.is_empty()).map(|s| s.remove(0));
-                    next.unwrap_or(Reply::Served)
+                    next.unwrap_or(Reply::Served { issued: false })
                 }
-                Effect::Stream => Reply::Served,
+                Effect::Stream => Reply::Served { issued: false },
                 Effect::Wait(_) => Reply::Waited,
                 Effect::Refresh(_) => Reply::Refreshed(self.renewal),
                 Effect::Commit(_) => Reply::Committed { in_time: true },
@@ -212,8 +214,7 @@ fn r2_what_may_not_be_sent_twice_is_not() {
 fn r3_nothing_is_retried_after_visible_output() {
     let mut b = Bench::new(2);
     let mut env = Env { fleet: &mut b.fleet, settings: &b.settings, now: b.now, word: 0 };
-    let request =
-        Request { tenant: ADA, keys: Keys::default(), model: None, repeatable: true, pin: None, began: b.now };
+    let request = Request::new(ADA, b.now);
     let step = Turn::start(request, &mut env).turn.resume(Reply::Visible, &mut env).unwrap();
     assert_eq!(step.effect, Effect::Stream);
     let step = step.turn.resume(Reply::Failed(Failure::CutOff), &mut env).unwrap();
@@ -282,7 +283,7 @@ fn unknown_outcomes_are_read_again_never_guessed() {
     let mut env = Env { fleet: &mut b.fleet, settings: &b.settings, now: b.now, word: 0 };
     let signal = (SignalKind::SessionHeader, b"s".as_slice());
     let keys = Keys::session("user:1", [signal]);
-    let request = Request { tenant: ADA, keys, model: None, repeatable: true, pin: None, began: b.now };
+    let request = Request { keys, ..Request::new(ADA, b.now) };
     let unknown = Reply::Store(Answer::Unknown);
     let mut step = Turn::start(request, &mut env);
     for _ in 0..2 {
@@ -292,7 +293,7 @@ fn unknown_outcomes_are_read_again_never_guessed() {
     // Twice is enough: the request goes on, without memory.
     step = step.turn.resume(unknown, &mut env).unwrap();
     assert!(matches!(step.effect, Effect::Dial { .. }));
-    step = step.turn.resume(Reply::Served, &mut env).unwrap();
+    step = step.turn.resume(Reply::Served { issued: false }, &mut env).unwrap();
     assert_eq!(step.effect, Effect::Done(Outcome::Served));
 }
 
@@ -300,8 +301,7 @@ fn unknown_outcomes_are_read_again_never_guessed() {
 fn a_reply_that_answers_nothing_is_refused() {
     let mut b = Bench::new(1);
     let mut env = Env { fleet: &mut b.fleet, settings: &b.settings, now: b.now, word: 0 };
-    let request =
-        Request { tenant: ADA, keys: Keys::default(), model: None, repeatable: true, pin: None, began: b.now };
+    let request = Request::new(ADA, b.now);
     let step = Turn::start(request, &mut env);
     let misuse = step.turn.resume(Reply::Waited, &mut env).unwrap_err();
     assert_eq!(misuse, Misuse { waiting_for: "dialling", reply: Reply::Waited });
@@ -314,8 +314,7 @@ fn r5_a_client_that_leaves_frees_the_probe_and_blames_nobody() {
     b.turn("");
     let cooling = b.fleet.clone();
     let mut env = Env { fleet: &mut b.fleet, settings: &b.settings, now: b.now, word: 0 };
-    let request =
-        Request { tenant: ADA, keys: Keys::default(), model: None, repeatable: true, pin: None, began: b.now };
+    let request = Request::new(ADA, b.now);
     let step = Turn::start(request, &mut env);
     assert!(matches!(step.effect, Effect::Dial { .. }));
     step.turn.abandon(&mut env);

@@ -1,19 +1,19 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod check;
 mod picture;
+mod progress;
 mod replay;
 mod show;
 mod source;
+mod sweep;
 
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, error::ErrorKind};
-use homing_sim::choose::{self, Chooser, Listed, Seeded};
-use homing_sim::explore::explore;
+use homing_sim::choose::{self, Chooser, Listed, Schedule};
 use homing_sim::plant::Plant;
 use homing_sim::run::Plan;
-use homing_sim::scope::Scope;
-use homing_sim::sweep::sweep;
 use homing_sim::trace::record;
 
 use self::source::{SourceArgs, TraceArgs};
@@ -26,6 +26,12 @@ pub(crate) const BROKEN: u8 = 1;
 pub(crate) const INCONCLUSIVE: u8 = 2;
 /// The command line cannot be read.
 const USAGE: u8 = 3;
+
+/// Prints; a reader that closed the pipe has seen enough.
+macro_rules! say {
+    ($($arg:tt)*) => {{ let _ = writeln!(std::io::stdout(), $($arg)*); }};
+}
+use say;
 
 /// Drives Homing's affinity machine through failures, races, crashes and restarts.
 #[derive(Parser, Debug)]
@@ -56,9 +62,9 @@ enum Command {
     /// A run as a picture: text, a mermaid diagram, a page to click through
     Show(picture::ShowArgs),
     /// Many runs; fails when a rule breaks, inconclusive when a required situation was not reached
-    Sweep(SweepArgs),
+    Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
-    Check(CheckArgs),
+    Check(check::CheckArgs),
     /// The rules that are watched
     Oracles,
     /// The situations a sweep has to reach
@@ -78,6 +84,9 @@ struct RunArgs {
     /// Most chosen steps
     #[arg(long, default_value_t = 80)]
     steps: usize,
+    /// How the run is made from its seed: mixed, seeded, swarm or pct
+    #[arg(long, default_value = "mixed", value_parser = sweep::schedule)]
+    schedule: Schedule,
     #[command(flatten)]
     keep: TraceArgs,
 }
@@ -86,33 +95,6 @@ struct RunArgs {
 struct ReplayArgs {
     #[command(flatten)]
     source: SourceArgs,
-    #[command(flatten)]
-    keep: TraceArgs,
-}
-
-#[derive(Args, Debug)]
-struct SweepArgs {
-    /// How many runs
-    #[arg(short = 'n', long, default_value_t = 2_000)]
-    runs: u64,
-    /// The first seed
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Chosen steps of each run
-    #[arg(long, default_value_t = 80)]
-    steps: usize,
-    #[command(flatten)]
-    keep: TraceArgs,
-}
-
-#[derive(Args, Debug)]
-struct CheckArgs {
-    /// Which world
-    #[arg(long, default_value = "tiny", value_parser = ["tiny", "small"])]
-    scope: String,
-    /// Most states
-    #[arg(long, default_value_t = 2_000_000)]
-    states: usize,
     #[command(flatten)]
     keep: TraceArgs,
 }
@@ -154,37 +136,28 @@ fn command(cli: &Cli) -> u8 {
     let plan = Plan { plant: cli.plant, trace: true, ..Plan::default() };
     match &cli.command {
         Command::Run(args) => match &args.choices {
-            Some(choices) => one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), &args.keep, cli.json),
-            None => one(&Plan { steps: args.steps, ..plan }, &mut Seeded::new(args.seed), &args.keep, cli.json),
+            Some(choices) => {
+                one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), &args.keep, cli.json)
+            }
+            None => {
+                let mut chooser = args.schedule.chooser(args.seed, args.steps);
+                one(&Plan { steps: args.steps, ..plan }, chooser.as_mut(), &args.keep, cli.json)
+            }
         },
         Command::Replay(args) => replay::replay(&args.source, &args.keep, &plan, cli.json),
         Command::Shrink(args) => replay::smaller(&args.source, &args.keep, &plan, cli.json),
         Command::Show(args) => picture::show(args, &plan),
-        Command::Sweep(args) => {
-            let plan = Plan { steps: args.steps, trace: false, ..plan };
-            let mut progress = show::Progress::new(args.runs);
-            let swept = sweep(&plan, args.seed, args.runs, &mut |done| progress.at(done));
-            progress.end();
-            let status = show::swept(&plan, &swept, cli.json);
-            match &swept.failed {
-                Some((_, report)) => args.keep.keep_report(&plan, report, status),
-                None => status,
-            }
-        }
-        Command::Check(args) => {
-            let scope = if args.scope == "small" { Scope::small() } else { Scope::tiny() };
-            let explored = explore(&scope, cli.plant, args.states);
-            let status = show::explored(&scope, &explored, cli.json);
-            let plan = Plan { scope: Some(scope), settle: false, ..plan };
-            match &explored.failed {
-                Some(report) => args.keep.keep_report(&plan, report, status),
-                None => status,
-            }
-        }
+        Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
+        Command::Check(args) => check::check(args, cli.plant, cli.json),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
     }
+}
+
+/// One thread for each core.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 fn one(plan: &Plan, chooser: &mut dyn Chooser, keep: &TraceArgs, json: bool) -> u8 {

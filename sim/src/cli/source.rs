@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use homing_sim::choose::{Listed, Seeded};
+use homing_sim::choose::{Listed, Schedule};
 use homing_sim::run::{Plan, Report};
 use homing_sim::scope::Scope;
 use homing_sim::trace::{Parting, Trace, follow, record};
@@ -31,6 +31,9 @@ pub(super) struct SourceArgs {
     /// Most chosen steps of a seed's run
     #[arg(long, default_value_t = 80)]
     steps: usize,
+    /// How the run is made from its seed: mixed, seeded, swarm or pct
+    #[arg(long, default_value = "mixed", value_parser = super::sweep::schedule)]
+    schedule: Schedule,
 }
 
 /// Where the run goes besides the screen.
@@ -85,7 +88,7 @@ impl SourceArgs {
                 Ok(Loaded { plan: followed.plan, report: followed.report, trace: followed.trace, recorded })
             }
             (None, Some(seed), _) => {
-                let (report, trace) = record(&plan, &mut Seeded::new(seed));
+                let (report, trace) = record(&plan, self.schedule.chooser(seed, self.steps).as_mut());
                 Ok(Loaded { plan, report, trace, recorded: None })
             }
             (None, None, Some(choices)) => {

@@ -1,6 +1,7 @@
 //! B2.
 
 use homing_core::fleet::Standing;
+use homing_core::row::State;
 
 use super::{Oracle, Verdict, must};
 use crate::event::Event;
@@ -21,6 +22,9 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
         let off = known.is_some_and(|a| a.standing == Standing::Disabled);
         return must(!off, || format!("{turn:?} repeats on {account:?}, which its owner switched off"));
     }
-    let eligible = known.is_some_and(|a| a.eligible(story.request.model, moment.now));
+    let (model, now) = (story.request.model, moment.now);
+    let home = story.last_view().is_some_and(|v| v.state == State::Bound && v.account == *account);
+    let keeps = home || story.request.pin == Some(*account);
+    let eligible = known.is_some_and(|a| if keeps { a.keeps(model, now) } else { a.eligible(model, now) });
     must(eligible, || format!("{turn:?} goes to {account:?}, which is not eligible: {known:?}"))
 }

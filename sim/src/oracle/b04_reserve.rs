@@ -34,7 +34,8 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
 
 fn dial(event: &Event, story: &Story, account: homing_core::ids::AccountId, moment: &Moment<'_>) -> Verdict {
     if story.attempts.is_empty() {
-        let unwritten = matches!(story.told.last(), None | Some((_, Answer::Looked { view: None, .. })));
+        let off = moment.settings.ttl_of(story.request.keys.policy()).is_none();
+        let unwritten = !off && matches!(story.told.last(), None | Some((_, Answer::Looked { view: None, .. })));
         must(!unwritten, || format!("{:?} starts its first attempt without a reservation", event.turn()))?;
     }
     let Some((Op::Look | Op::Reserve { .. }, _)) = story.told.last() else { return Ok(()) };

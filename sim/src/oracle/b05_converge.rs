@@ -45,7 +45,7 @@ fn made(row: &Row, op: &Op) -> Verdict {
     let right = match op {
         Op::Reserve { account, .. } => row.state == State::Reserved && row.account == *account,
         Op::Complete { account, .. } => row.state == State::Bound && row.account == *account,
-        Op::Look | Op::Pend { .. } => false,
+        Op::FindPins | Op::Look | Op::Pend { .. } | Op::Record { .. } => false,
     };
     must(right && row.pending.is_none(), || format!("{op:?} made {row:?}"))
 }

@@ -22,6 +22,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             let planned = moment.history.story(*turn).and_then(|s| s.planned).unwrap_or(u64::MAX);
             let tenant = |scope: &Erasure| match scope {
                 Erasure::Tenant(t) | Erasure::Row(t, _) => *t == after.tenant,
+                Erasure::Pool(pool) => after.pool == Some(*pool),
                 Erasure::Account(_) => false,
             };
             let erased = moment.history.erased_since(planned, tenant);
@@ -40,6 +41,7 @@ fn names(scope: &Erasure, row: &Row) -> bool {
     match scope {
         Erasure::Tenant(tenant) => row.tenant == *tenant,
         Erasure::Row(tenant, id) => row.tenant == *tenant && row.id == *id,
+        Erasure::Pool(pool) => row.pool == Some(*pool),
         Erasure::Account(_) => false,
     }
 }

@@ -99,7 +99,12 @@ const fn view_of(answer: &Answer) -> Option<View> {
     match *answer {
         Answer::Looked { view, .. } | Answer::Lost(view) => view,
         Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
-        Answer::Refused(_) | Answer::Completed { .. } | Answer::Raced | Answer::Unknown => None,
+        Answer::Pins { .. }
+        | Answer::Recorded(_)
+        | Answer::Refused(_)
+        | Answer::Completed { .. }
+        | Answer::Raced
+        | Answer::Unknown => None,
     }
 }
 

@@ -30,11 +30,14 @@ impl Place {
         }
     }
 
-    /// A short name without spaces.
+    /// A short name of letters, digits and underscores.
     #[must_use]
     pub fn id(&self) -> String {
         match self {
-            Self::Client(session) => format!("c_{}", session.replace('/', "_")),
+            Self::Client(session) => {
+                let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+                format!("c_{}", session.chars().map(plain).collect::<String>())
+            }
             Self::Process(n) => format!("p{n}"),
             Self::Store => "store".into(),
             Self::Account(n) => format!("a{n}"),
@@ -53,7 +56,7 @@ pub enum Kind {
     Failure,
     /// It never arrives.
     Lost,
-    /// It arrives, but later: the arrow began in this line of the run.
+    /// It arrives, but later: the arrow began with this one of the drawn lines.
     Late(usize),
 }
 
@@ -88,6 +91,8 @@ pub struct Drawn<'a> {
     pub at: usize,
     /// Its place among the step's events.
     pub event: usize,
+    /// How far down it stands: a step in which nothing was seen takes a row too.
+    pub row: usize,
     /// The line.
     pub line: &'a Line,
     /// What it looks like.
@@ -101,6 +106,8 @@ pub struct Diagram<'a> {
     pub lanes: Vec<Place>,
     /// The lines, from top to bottom.
     pub drawn: Vec<Drawn<'a>>,
+    /// The first row of each step, and behind them the number of all rows.
+    pub rows: Vec<usize>,
 }
 
 /// What is known of a request while its lines are drawn.
@@ -118,13 +125,25 @@ impl<'a> Diagram<'a> {
     #[must_use]
     pub fn of(trace: &'a Trace) -> Self {
         let mut drawing = Drawing { requests: BTreeMap::new(), drawn: Vec::new() };
+        let (mut row, mut rows) = (0, Vec::new());
         for (at, step) in trace.steps.iter().enumerate() {
+            rows.push(row);
             for (event, line) in step.events.iter().enumerate() {
                 let figure = drawing.figure(at, line);
-                drawing.drawn.push(Drawn { at, event, line, figure });
+                drawing.drawn.push(Drawn { at, event, row: row + event, line, figure });
             }
+            let least = usize::from(step.action.is_some());
+            row += step.events.len().max(least);
         }
-        Self { lanes: lanes(trace, &drawing.drawn), drawn: drawing.drawn }
+        rows.push(row);
+        Self { lanes: lanes(trace, &drawing.drawn), drawn: drawing.drawn, rows }
+    }
+
+    /// The rows of a step: the first, and the one behind the last.
+    #[must_use]
+    pub fn rows_of(&self, step: usize) -> (usize, usize) {
+        let at = |n: usize| self.rows.get(n).copied().unwrap_or_default();
+        (at(step), at(step + 1))
     }
 
     /// A lane's number.

@@ -42,7 +42,8 @@ pub fn matters(trace: &Trace) -> Vec<Matter> {
         let last = (*at, *event) == (broken.at, broken.event);
         if last || about.concerns(line) {
             let later = line.time_ms.saturating_sub(then);
-            let later = if later > 0 && !chosen.is_empty() { format!("{} s later: ", later / 1_000) } else { String::new() };
+            let later =
+                if later > 0 && !chosen.is_empty() { format!("{} s later: ", later / 1_000) } else { String::new() };
             let text = format!("{later}{}", sentence(line));
             then = line.time_ms;
             chosen.push(Matter { at: *at, event: *event, step: line.step, text });
@@ -128,7 +129,8 @@ pub(super) fn sentence(line: &Line) -> String {
 
 /// "asks t1/s0/h" in words.
 fn asked(what: &str) -> String {
-    let (name, off) = what.strip_suffix(" (policy off)").map_or((what, ""), |name| (name, ", with the session policy off"));
+    let (name, off) =
+        what.strip_suffix(" (policy off)").map_or((what, ""), |name| (name, ", with the session policy off"));
     let name = name.trim_start_matches("asks ");
     let Some(ask) = Ask::named(name) else { return format!("{what}.") };
     let how = match ask.form {

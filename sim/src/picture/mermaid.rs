@@ -39,11 +39,12 @@ fn draw(drawn: &Drawn<'_>, diagram: &Diagram<'_>, out: &mut String) {
                 Kind::Late(_) => ("-->>", "late: "),
                 Kind::Lost => ("-x", ""),
             };
-            let who = if label.starts_with(&drawn.line.who) { String::new() } else { format!("{} ", drawn.line.who) };
+            let who =
+                if label.starts_with(&drawn.line.who) { String::new() } else { format!("{} ", safe(&drawn.line.who)) };
             writeln!(out, "    {}{line}{}: {who}{late}{}", from.id(), to.id(), safe(label))
         }
         Figure::Point(place, text) if drawn.line.who != "." && drawn.line.code != "s~" => {
-            writeln!(out, "    Note over {}: {} {}", place.id(), drawn.line.who, safe(text))
+            writeln!(out, "    Note over {}: {} {}", place.id(), safe(&drawn.line.who), safe(text))
         }
         Figure::Point(place, text) => writeln!(out, "    Note over {}: {}", place.id(), safe(text)),
         Figure::Band(text) => writeln!(out, "    Note over {}: {}", ends(diagram), safe(text)),

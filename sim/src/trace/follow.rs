@@ -96,7 +96,8 @@ impl Following<'_> {
 }
 
 fn other_events(was: &[Step], now: &[Step]) -> Option<Parting> {
-    let texts = |step: &Step| step.events.iter().map(|l| format!("{} {} {}", l.code, l.who, l.what)).collect::<Vec<_>>();
+    let texts =
+        |step: &Step| step.events.iter().map(|l| format!("{} {} {}", l.code, l.who, l.what)).collect::<Vec<_>>();
     let nothing = Step::default();
     (0..was.len().max(now.len())).find_map(|at| {
         let (was, now) = (was.get(at).unwrap_or(&nothing), now.get(at).unwrap_or(&nothing));

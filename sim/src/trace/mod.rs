@@ -137,9 +137,13 @@ impl Trace {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// A scope.
-    #[error("the trace ran in scope {0:?}, which this version does not have: show it, or replay it with the version that wrote it")]
+    #[error(
+        "the trace ran in scope {0:?}, which this version does not have: show it, or replay it with the version that wrote it"
+    )]
     Scope(String),
     /// A planted bug.
-    #[error("the trace has the planted bug {0:?}, which this version does not have: show it, or replay it with the version that wrote it")]
+    #[error(
+        "the trace has the planted bug {0:?}, which this version does not have: show it, or replay it with the version that wrote it"
+    )]
     Plant(String),
 }

@@ -10,7 +10,7 @@ use super::World;
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, TurnId};
 use crate::plant::Plant;
-use crate::scope::Scope;
+use crate::scope::{Draft, Knob, SWARM, Scope};
 
 /// How far the wall clock is set back at once.
 const SET_BACK: Millis = Millis::secs(45);
@@ -42,11 +42,8 @@ impl World {
         self.spend(&action);
         self.fleet_then = self.process.as_ref().map(|p| p.fleet.clone()).unwrap_or_default();
         match action {
-            Action::Setup(profile) => {
-                if self.scope.is_none() {
-                    self.set_up(Scope::profile(profile));
-                }
-            }
+            Action::Setup(profile) => self.choose_world(profile),
+            Action::Draw(knob, value) => self.draw(knob, value),
             Action::Answer(id) => self.answer(id),
             Action::Apply(id) => self.apply_only(id),
             Action::Deliver(id) => self.deliver(id),
@@ -84,6 +81,27 @@ impl World {
         }
     }
 
+    fn choose_world(&mut self, profile: u8) {
+        if self.scope.is_some() || self.draft.is_some() {
+            return;
+        }
+        if profile == SWARM {
+            self.draft = Some(Draft::new());
+        } else {
+            self.set_up(Scope::profile(profile));
+        }
+    }
+
+    fn draw(&mut self, knob: Knob, value: u32) {
+        let Some(draft) = &mut self.draft else { return };
+        draft.draw(knob, value);
+        if draft.next().is_none()
+            && let Some(draft) = self.draft.take()
+        {
+            self.set_up(draft.scope().clone());
+        }
+    }
+
     const fn spend(&mut self, action: &Action) {
         if action.is_fault() {
             self.faults = self.faults.saturating_sub(1);
@@ -99,7 +117,7 @@ impl World {
         let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
-        self.resume(id, Reply::Served);
+        self.resume(id, Reply::Served { issued: false });
     }
 
     fn show(&mut self, id: TurnId) {

@@ -32,7 +32,7 @@ use crate::history::{Facts, History};
 use crate::marks::Marks;
 use crate::oracle;
 use crate::plant::Plant;
-use crate::scope::Scope;
+use crate::scope::{Draft, Scope};
 
 /// When every run begins, in milliseconds since the epoch: any fixed time will do.
 pub const BEGINNING: Time = Time(1_000_000_000);
@@ -67,6 +67,8 @@ pub(crate) struct Process {
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) scope: Option<Scope>,
+    /// The world while it is being drawn.
+    pub(crate) draft: Option<Draft>,
     pub(crate) settings: Settings,
     pub(crate) plant: Option<Plant>,
     /// The process's clock: never goes back.
@@ -102,6 +104,8 @@ pub struct World {
 pub struct Moment<'a> {
     /// What may happen in this world.
     pub scope: &'a Scope,
+    /// What the operator set, as it is now.
+    pub settings: &'a Settings,
     /// The process's clock.
     pub now: Time,
     /// The wall clock.
@@ -132,6 +136,7 @@ impl World {
     pub fn new(plant: Option<Plant>) -> Self {
         Self {
             scope: None,
+            draft: None,
             settings: Settings::default(),
             plant,
             now: BEGINNING,
@@ -215,6 +220,7 @@ impl World {
         let newest = self.process.as_ref().map_or(Time(0), |p| p.newest);
         let moment = Moment {
             scope,
+            settings: &self.settings,
             now: self.now,
             wall: self.wall(),
             store_now: self.wall().max(newest),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use homing_core::row::{Change, Row};
-use homing_core::store::{Answer, Completion, Op};
+use homing_core::store::{Answer, Completion, Op, Subject};
 use homing_core::time::{Millis, Time};
 use homing_core::turn::Turn;
 
@@ -65,7 +65,7 @@ impl World {
         let rows: BTreeMap<_, Row> = process.table.rows().map(|row| (row.id, row.clone())).collect();
         let written = changes.iter().filter_map(|c| match c {
             Change::Put(row) => Some(row.renewed),
-            Change::Delete(_) | Change::Erased(..) => None,
+            Change::Delete(_) | Change::Erased(..) | Change::PutPin(_) | Change::DropPin(_) => None,
         });
         let newest = written.max().unwrap_or_default();
         if self.plant == Some(Plant::LosesWrites) && upto.0 % 2 == 0 {
@@ -108,8 +108,9 @@ impl World {
             seen: homing_core::ids::Epoch(u64::MAX),
             ttl: Millis(ttl.0 + 1),
             pinned: false,
+            inserts: true,
         };
-        process.table.answer(tenant, &keys, op, wall);
+        process.table.answer(Subject::new(tenant, &keys), op, wall);
         self.collect(Cause::Op(id, op));
     }
 }
@@ -120,13 +121,17 @@ fn ask_table(process: &mut Process, plant: Option<Plant>, turn: &Turn, op: Op, w
     let tenant_asked = if plant == Some(Plant::SharesTenants) { homing_core::ids::TenantId(1) } else { tenant };
     let everything = homing_core::ids::Epoch(u64::MAX);
     match (plant, op) {
-        (Some(Plant::IgnoresEpochs), Op::Complete { fence, account, ttl, pinned, .. }) => {
-            let op = Op::Complete { fence, account, seen: everything, ttl, pinned };
-            return process.table.answer(tenant, &keys, op, wall);
+        (Some(Plant::IgnoresEpochs), Op::Complete { fence, account, ttl, pinned, inserts, .. }) => {
+            let op = Op::Complete { fence, account, seen: everything, ttl, pinned, inserts };
+            return process.table.answer(Subject::new(tenant, &keys), op, wall);
         }
-        (Some(Plant::DropsFence), Op::Complete { account, seen, ttl, pinned, .. }) => {
+        (Some(Plant::DropsFence), Op::Complete { account, seen, ttl, pinned, inserts, .. }) => {
             let fence = process.table.session(tenant, &keys, wall).map(|row| row.view().fence);
-            return process.table.answer(tenant, &keys, Op::Complete { fence, account, seen, ttl, pinned }, wall);
+            return process.table.answer(
+                Subject::new(tenant, &keys),
+                Op::Complete { fence, account, seen, ttl, pinned, inserts },
+                wall,
+            );
         }
         (Some(Plant::RevivesExpired), Op::Look) => {
             let mut rows = process.table.rows();
@@ -144,11 +149,11 @@ fn ask_table(process: &mut Process, plant: Option<Plant>, turn: &Turn, op: Op, w
         (Some(Plant::WeakestKeyWins), Op::Look) => {
             let mut weakest = homing_core::key::Keys::default();
             keys.iter().last().into_iter().for_each(|k| weakest.add(k));
-            return process.table.answer(tenant, &weakest, op, wall);
+            return process.table.answer(Subject::new(tenant, &weakest), op, wall);
         }
         _ => {}
     }
-    let answer = process.table.answer(tenant_asked, &keys, op, wall);
+    let answer = process.table.answer(Subject::new(tenant_asked, &keys), op, wall);
     match (plant, answer, op) {
         (Some(Plant::LoserIgnoresWinner), Answer::Found(view), Op::Reserve { account, .. }) => {
             Answer::Reserved(homing_core::row::View { account, ..view })

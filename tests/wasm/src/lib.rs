@@ -45,15 +45,15 @@ impl World {
         let name = session.to_le_bytes().map(|b| b % 64 + b'0');
         let name = [name, (session / 64).to_le_bytes().map(|b| b % 64 + b'0')].concat();
         let keys = Keys::session("user:ada", [(SignalKind::SessionHeader, name.as_slice())]);
-        let request = Request { tenant: TenantId(1), keys, model: None, repeatable: true, pin: None, began: now };
+        let request = Request { keys, ..Request::new(TenantId(1), now) };
         let mut account = None;
         let mut step = Turn::start(request, &mut Env { fleet: &mut *fleet, settings, now, word: 0 });
         loop {
             let reply = match step.effect {
-                Effect::Store(op) => Reply::Store(self.table.answer(request.tenant, &request.keys, op, now)),
+                Effect::Store(op) => Reply::Store(self.table.answer(Subject::new(request.tenant, &request.keys), op, now)),
                 Effect::Dial { account: dialled, .. } => {
                     account = Some(dialled);
-                    Reply::Served
+                    Reply::Served { issued: false }
                 }
                 Effect::Commit(_) => Reply::Committed { in_time: true },
                 Effect::Done(outcome) => return account.filter(|_| outcome == Outcome::Served),

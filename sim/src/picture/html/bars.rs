@@ -1,5 +1,6 @@
 //! Bindings as bars: one column for each row of the store, a new piece with each generation, account or state.
 
+use super::super::diagram::Diagram;
 use crate::snapshot::{RowState, Snapshot};
 use crate::trace::{Step, Trace};
 
@@ -35,18 +36,16 @@ pub(super) fn columns(bars: &[Bar]) -> usize {
 }
 
 /// The bars, by row.
-pub(super) fn bars(trace: &Trace) -> Vec<Bar> {
+pub(super) fn bars(trace: &Trace, diagram: &Diagram<'_>) -> Vec<Bar> {
     let mut bars: Vec<Bar> = Vec::new();
-    let mut line = 0;
-    for step in &trace.steps {
-        let ends = line + step.events.len();
+    for (at, step) in trace.steps.iter().enumerate() {
+        let (line, ends) = diagram.rows_of(at);
         for bar in &mut bars {
             close(bar, step, line);
         }
         for (row, only_disk) in standing(&step.state) {
             extend(&mut bars, row, only_disk, change_line(step, row.row, line), ends);
         }
-        line = ends;
     }
     bars.sort_by_key(|bar| bar.row);
     place(&mut bars);

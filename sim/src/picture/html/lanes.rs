@@ -30,7 +30,11 @@ pub(super) struct Geometry {
 impl Geometry {
     pub(super) fn of(diagram: &Diagram<'_>, bars: &[Bar]) -> Self {
         let lanes = GUTTER + diagram.lanes.len() * LANE;
-        Self { lanes, width: lanes + columns(bars) * COLUMN + 8, height: diagram.drawn.len().max(1) * ROW }
+        Self {
+            lanes,
+            width: lanes + columns(bars) * COLUMN + 8,
+            height: diagram.rows.last().copied().unwrap_or_default().max(1) * ROW,
+        }
     }
 
     fn lane(&self, diagram: &Diagram<'_>, place: &Place) -> usize {
@@ -53,8 +57,12 @@ impl Geometry {
                 Place::Account(n) => format!("chip {}", colour(*n)),
                 _ => "chip".into(),
             };
-            let _ =
-                write!(out, "<rect class=\"{class}\" x=\"{}\" y=\"8\" width=\"{}\" height=\"28\" rx=\"6\"/>", x - LANE / 2 + 3, LANE - 6);
+            let _ = write!(
+                out,
+                "<rect class=\"{class}\" x=\"{}\" y=\"8\" width=\"{}\" height=\"28\" rx=\"6\"/>",
+                x - LANE / 2 + 3,
+                LANE - 6
+            );
             label("title", x, 27, &place.title(), (GUTTER, self.lanes), out);
         }
         if !bars.is_empty() {
@@ -73,41 +81,43 @@ impl Geometry {
             self.width, self.height
         );
         out.push_str(MARKERS);
-        let mut first = 0;
         for (at, step) in trace.steps.iter().enumerate() {
-            self.ground(at, first, step, out);
-            first += step.events.len();
+            self.ground(at, diagram.rows_of(at), step, out);
         }
         self.lifelines(diagram, out);
         for bar in bars {
             self.bar(bar, self.column(bar.column), out);
         }
         let broken = trace.verdict.broken.as_ref();
-        for (row, drawn) in diagram.drawn.iter().enumerate() {
+        for drawn in &diagram.drawn {
             let breaks = broken.is_some_and(|b| (b.at, b.event) == (drawn.at, drawn.event));
             let class = if breaks { "event breaks" } else { "event" };
             let _ = write!(out, "<g class=\"{class}\" data-at=\"{}\">", drawn.at);
             let _ = write!(out, "<title>{}</title>", escape(&drawn.line.to_string()));
             if let (true, Some(broken)) = (breaks, broken) {
-                let y = row * ROW;
-                let _ = write!(out, "<rect class=\"alarm\" x=\"{GUTTER}\" y=\"{y}\" width=\"{}\" height=\"{ROW}\"/>", self.width - GUTTER);
+                let y = drawn.row * ROW;
+                let _ = write!(
+                    out,
+                    "<rect class=\"alarm\" x=\"{GUTTER}\" y=\"{y}\" width=\"{}\" height=\"{ROW}\"/>",
+                    self.width - GUTTER
+                );
                 text("alarm-text", GUTTER + 6, y + 18, &format!("✗ {}", broken.oracle), out);
             }
-            self.figure(row, drawn, diagram, out);
+            self.figure(drawn, diagram, out);
             out.push_str("</g>\n");
         }
         out.push_str("</svg>\n");
     }
 
     /// A step's ground: what is clicked, with its number, time and action.
-    fn ground(&self, at: usize, first: usize, step: &Step, out: &mut String) {
-        let (y, height) = (first * ROW, step.events.len() * ROW);
+    fn ground(&self, at: usize, (first, end): (usize, usize), step: &Step, out: &mut String) {
+        let (y, height) = (first * ROW, (end - first) * ROW);
         let action = step.action.as_deref().unwrap_or(if at == 0 { "the beginning" } else { "(observed)" });
         let _ = write!(
             out,
             "<g class=\"step {}\" id=\"step-{at}\" data-at=\"{at}\" role=\"option\" aria-selected=\"false\" \
              aria-label=\"step {}: {}\"><rect x=\"0\" y=\"{y}\" width=\"{}\" height=\"{height}\"/>",
-            if at % 2 == 0 { "even" } else { "odd" },
+            if at.is_multiple_of(2) { "even" } else { "odd" },
             step.step,
             escape(action),
             self.width
@@ -133,8 +143,8 @@ impl Geometry {
                 continue;
             }
             let (mut since, mut up) = (0, true);
-            for (row, drawn) in diagram.drawn.iter().enumerate() {
-                let y = row * ROW + ROW / 2;
+            for drawn in &diagram.drawn {
+                let y = drawn.row * ROW + ROW / 2;
                 match &drawn.figure {
                     Figure::Down(p) if p == place && up => {
                         line("life process", (x, since), (x, y), out);
@@ -184,12 +194,16 @@ impl Geometry {
         }
     }
 
-    fn figure(&self, row: usize, drawn: &Drawn<'_>, diagram: &Diagram<'_>, out: &mut String) {
-        let y = row * ROW + 21;
+    fn figure(&self, drawn: &Drawn<'_>, diagram: &Diagram<'_>, out: &mut String) {
+        let y = drawn.row * ROW + 21;
         match &drawn.figure {
             Figure::Arrow { from, to, kind, label } if from != to => {
                 let ends = (self.lane(diagram, from), self.lane(diagram, to));
-                self.arrow(y, ends, *kind, label, drawn.line, out);
+                let began = match kind {
+                    Kind::Late(at) => diagram.drawn.get(*at).map_or(drawn.row, |began| began.row),
+                    _ => drawn.row,
+                };
+                self.arrow((began * ROW + 24, y), ends, *kind, label, drawn.line, out);
             }
             Figure::Arrow { from: place, label: what, .. } | Figure::Point(place, what) => {
                 let x = self.lane(diagram, place);
@@ -210,7 +224,15 @@ impl Geometry {
         }
     }
 
-    fn arrow(&self, y: usize, (x1, x2): (usize, usize), kind: Kind, what: &str, of: &Line, out: &mut String) {
+    fn arrow(
+        &self,
+        (began, y): (usize, usize),
+        (x1, x2): (usize, usize),
+        kind: Kind,
+        what: &str,
+        of: &Line,
+        out: &mut String,
+    ) {
         let middle = (x1 + x2) / 2;
         let class = match kind {
             Kind::Ask => "arrow ask",
@@ -226,7 +248,7 @@ impl Geometry {
                 line(class, (x1, y), (end, y), out);
                 cross(end, y, out);
             }
-            Kind::Late(began) => line(class, (x1, began * ROW + 24), (x2, y), out),
+            Kind::Late(_) => line(class, (x1, began), (x2, y), out),
             _ => line(class, (x1, y), (x2, y), out),
         }
         let late = if matches!(kind, Kind::Late(_)) { "late: " } else { "" };
@@ -246,7 +268,11 @@ impl Geometry {
 
 /// A request's line says whose it is.
 fn named(line: &Line, what: &str) -> String {
-    if line.who == "." || line.code == "s~" || what.starts_with(&format!("{} ", line.who)) { what.into() } else { format!("{} {what}", line.who) }
+    if line.who == "." || line.code == "s~" || what.starts_with(&format!("{} ", line.who)) {
+        what.into()
+    } else {
+        format!("{} {what}", line.who)
+    }
 }
 
 fn point_class(line: &Line) -> &'static str {

@@ -20,7 +20,7 @@ const SCRIPT: &str = include_str!("page.js");
 #[must_use]
 pub fn html(trace: &Trace) -> String {
     let diagram = Diagram::of(trace);
-    let bars = bars::bars(trace);
+    let bars = bars::bars(trace, &diagram);
     let geometry = Geometry::of(&diagram, &bars);
     let title = svg::escape(&format!("homing-sim: {}", headline(trace)));
     let mut out = String::new();

@@ -52,7 +52,8 @@ fn steps_that_matter(trace: &Trace, out: &mut String) {
 
 fn origin(trace: &Trace, out: &mut String) {
     let header = &trace.header;
-    let world = header.scope.as_ref().map_or_else(|| "a profile drawn by the first choice".into(), |s| format!("scope {s}"));
+    let world =
+        header.scope.as_ref().map_or_else(|| "a profile drawn by the first choice".into(), |s| format!("scope {s}"));
     let plant = header.plant.as_ref().map_or_else(|| "no planted bug".into(), |p| format!("planted bug: {p}"));
     let _ = writeln!(
         out,
@@ -71,7 +72,10 @@ const WORDS: [(&str, &str); 7] = [
     ("binding, row", "what the store remembers of a session: its account, its generation, when it ends"),
     ("reserved", "made before the first attempt, so that racing first requests go to the same account (hatched bar)"),
     ("bound", "an attempt there succeeded: the account is the session's home (full bar)"),
-    ("generation g0, g1, …", "rises when the home is confirmed or moves; an older success cannot move the row any more"),
+    (
+        "generation g0, g1, …",
+        "rises when the home is confirmed or moves; an older success cannot move the row any more",
+    ),
     ("pending →a2", "requests that had to leave agreed to go to a2; the home moves only when one succeeds there"),
     ("r0, r1, …", "requests, in the order they came; t1/s0 is tenant 1, session 0"),
 ];

@@ -23,14 +23,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A label around a place, moved so that it stays between the two edges, cut where it is wider than that.
-pub(super) fn label(
-    class: &str,
-    middle: usize,
-    y: usize,
-    text: &str,
-    (left, right): (usize, usize),
-    out: &mut String,
-) {
+pub(super) fn label(class: &str, middle: usize, y: usize, text: &str, (left, right): (usize, usize), out: &mut String) {
     let most = right.saturating_sub(left + 8) / CHARACTER;
     let shown: String = if text.chars().count() > most {
         text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
