@@ -103,7 +103,7 @@ fn what_is_lost_and_what_is_late_is_drawn_so() {
         .collect();
     assert!(arrows.contains(&(3, p0.clone(), store.clone(), Kind::Lost)), "the request is lost on its way there");
     assert!(arrows.contains(&(5, p0.clone(), store.clone(), Kind::Ask)), "what is asked arrives");
-    assert!(arrows.contains(&(5, store.clone(), p0.clone(), Kind::Lost)), "the answer is lost on its way back");
+    assert!(arrows.contains(&(5, store, p0.clone(), Kind::Lost)), "the answer is lost on its way back");
     let late = arrows.iter().find(|(step, _, _, kind)| *step == 10 && matches!(kind, Kind::Late(_)));
     let Some((_, _, _, Kind::Late(began))) = late else { panic!("{arrows:?}") };
     assert_eq!(diagram.drawn[*began].line.step, 8, "it begins where the store did it");
