@@ -53,6 +53,7 @@ pub mod failure;
 pub mod fleet;
 pub mod ids;
 pub mod key;
+pub mod name;
 pub mod pin;
 pub mod row;
 pub mod settings;
