@@ -131,6 +131,7 @@ fn settings(config: &Config) -> Settings {
     Settings {
         session_affinity: config.affinity.session && config.state.store != StoreKind::Off,
         ttl: millis(config.affinity.ttl),
+        conversation: None,
         request_retry: u8::try_from(config.routing.request_retry).unwrap_or(u8::MAX),
         request_deadline: millis(config.routing.request_deadline),
         quick_repeat: millis(config.routing.quick_retry_delay),

@@ -49,21 +49,21 @@ fn apply(store: &Store, step: &Step, now: Time) {
         Step::Reserve { tenant, keys, account, stale } => {
             let seen = if *stale { Epoch(0) } else { store.table().epoch() };
             let op = Op::Reserve { account: AccountId(*account), seen, ttl: TTL };
-            store.answer(TenantId(*tenant), &keys_of(*tenant, keys), op, now);
+            store.answer(Subject::new(TenantId(*tenant), &keys_of(*tenant, keys)), op, now);
         }
         Step::Pend { tenant, keys, next } => {
             let keys = keys_of(*tenant, keys);
             if let Some(view) = look(store, TenantId(*tenant), &keys, now) {
                 let op = Op::Pend { fence: view.fence, expect: view.pending, next: AccountId(*next) };
-                store.answer(TenantId(*tenant), &keys, op, now);
+                store.answer(Subject::new(TenantId(*tenant), &keys), op, now);
             }
         }
         Step::Complete { tenant, keys, account, fenced, pinned, ttl } => {
             let keys = keys_of(*tenant, keys);
             let fence = look(store, TenantId(*tenant), &keys, now).map(|v| v.fence).filter(|_| *fenced);
             let (account, ttl) = (AccountId(*account), Millis::secs(*ttl));
-            let op = Op::Complete { fence, account, seen: store.table().epoch(), ttl, pinned: *pinned };
-            store.answer(TenantId(*tenant), &keys, op, now);
+            let op = Op::Complete { fence, account, seen: store.table().epoch(), ttl, pinned: *pinned, inserts: true };
+            store.answer(Subject::new(TenantId(*tenant), &keys), op, now);
         }
         Step::Erase(what, which) => {
             let first = store.table().rows().map(|r| (r.tenant, r.id)).min();

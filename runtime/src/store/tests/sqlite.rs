@@ -122,7 +122,7 @@ fn sqlite_restart() {
         serve(&store, T1, &session(T1, "kept"), a, START);
         serve(&store, T1, &session(T1, "erased"), B, START);
         let reserve = Op::Reserve { account: a, seen: homing_core::ids::Epoch(0), ttl: TTL };
-        assert!(matches!(store.answer(T2, &session(T2, "r"), reserve, START), Answer::Reserved(_)));
+        assert!(matches!(store.answer(Subject::new(T2, &session(T2, "r")), reserve, START), Answer::Reserved(_)));
         assert_eq!(store.erase(Scope::Account(B)).0, 1);
         epoch = store.table().epoch();
         durable(&store);
@@ -259,7 +259,7 @@ fn lower_caps_take_reservations_first_and_then_the_soonest_to_expire() {
         }
         for i in 0..5 {
             let op = Op::Reserve { account: A, seen: homing_core::ids::Epoch(0), ttl: TTL };
-            store.answer(T1, &session(T1, &format!("r{i}")), op, Time(START.0 + 50));
+            store.answer(Subject::new(T1, &session(T1, &format!("r{i}"))), op, Time(START.0 + 50));
         }
         serve(&store, T2, &session(T2, "0"), A, START);
         durable(&store);
