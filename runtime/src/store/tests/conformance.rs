@@ -75,7 +75,7 @@ fn apply(store: &Store, step: &Step, now: Time) {
             store.erase(scope);
         }
         Step::Purge => {
-            smol::block_on(store.purge_expired(now)).unwrap();
+            purge_all(store, now);
         }
         Step::Flush => {
             store.flush_renewals();
@@ -128,7 +128,7 @@ proptest! {
             }
             store.table().check().map_err(TestCaseError::fail)?;
         }
-        smol::block_on(store.purge_expired(Time(now.0 + 100_000_000_000))).unwrap();
+        purge_all(&store, Time(now.0 + 100_000_000_000));
         durable(&store);
         prop_assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 0);
         prop_assert_eq!(count(&store, "SELECT count(*) FROM binding_keys"), 0);
