@@ -1,5 +1,6 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod scenario;
 mod show;
 
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ pub(crate) const BROKEN: u8 = 1;
 /// Nothing interesting happened, or not everything was visited.
 pub(crate) const INCONCLUSIVE: u8 = 2;
 /// The command line cannot be read.
-const USAGE: u8 = 3;
+pub(crate) const USAGE: u8 = 3;
 
 /// Drives Homing's affinity machine through failures, races, crashes and restarts.
 #[derive(Parser, Debug)]
@@ -58,6 +59,8 @@ enum Command {
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
     Planted(PlantedArgs),
+    /// Stories: scripts that are played and compared with their golden transcripts
+    Scenario(scenario::ScenarioArgs),
 }
 
 #[derive(Args, Debug)]
@@ -163,6 +166,7 @@ fn command(cli: &Cli) -> u8 {
         }
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
+        Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
         Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
     }
 }
