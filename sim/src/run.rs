@@ -37,6 +37,8 @@ pub struct Report {
     pub choices: Vec<u16>,
     /// What they meant: the action of each choice. Their texts replay the run in a version that numbers them differently.
     pub actions: Vec<Action>,
+    /// Steps taken, those after the choices included.
+    pub steps: u32,
     /// The rule that broke, if one did.
     pub violation: Option<Violation>,
     /// The situations reached.
@@ -99,7 +101,8 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
     if let (true, Some(violation)) = (plan.trace, world.violation()) {
         lines.push(Line::verdict(violation));
     }
-    Report { choices, actions, violation: world.violation().cloned(), marks: world.marks().clone(), lines }
+    let (steps, violation, marks) = (world.steps(), world.violation().cloned(), world.marks().clone());
+    Report { choices, actions, steps, violation, marks, lines }
 }
 
 fn record(world: &World, lines: &mut Vec<Line>) {

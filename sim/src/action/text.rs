@@ -10,12 +10,14 @@ use homing_core::time::Millis;
 use super::{Action, FAULTS, Fault, Refreshed};
 use crate::ask::Ask;
 use crate::event::TurnId;
+use crate::scope::Knob;
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = self.verb();
         match self {
             Self::Setup(world) => write!(f, "{verb} {world}"),
+            Self::Draw(knob, value) => write!(f, "{verb} {} {value}", knob.name()),
             Self::Answer(turn)
             | Self::Deliver(turn)
             | Self::Serve(turn)
@@ -49,6 +51,7 @@ impl Action {
     pub const fn verb(&self) -> &'static str {
         match self {
             Self::Setup(_) => "setup",
+            Self::Draw(..) => "with",
             Self::Answer(_) => "answer",
             Self::Deliver(_) => "deliver",
             Self::Serve(_) => "serve",
@@ -84,6 +87,10 @@ impl Action {
         let (verb, rest) = text.split_once(' ').map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
         let action = match verb {
             "setup" => Self::Setup(rest.parse().ok()?),
+            "with" => {
+                let (knob, value) = rest.split_once(' ')?;
+                Self::Draw(Knob::named(knob)?, value.parse().ok()?)
+            }
             "answer" => Self::Answer(turn(rest)?),
             "deliver" => Self::Deliver(turn(rest)?),
             "serve" => Self::Serve(turn(rest)?),
@@ -211,6 +218,7 @@ mod tests {
         let ask = Ask { tenant: TenantId(2), session: 1, form: Form::HeaderAndShared, oddity: Oddity::Plain };
         let texts = [
             (Action::Setup(3), "setup 3"),
+            (Action::Draw(Knob::Ttl, 110), "with ttl 110"),
             (Action::Ask(ask), "ask t2/s1/h+shared"),
             (Action::Ask(Ask { oddity: Oddity::Pinned(AccountId(1)), ..ask }), "ask t2/s1/h+shared pin=a1"),
             (Action::Fail(TurnId(12), Fault::CutOff), "fail r12 cut-off"),

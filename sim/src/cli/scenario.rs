@@ -9,12 +9,7 @@ use homing_sim::plant::Plant;
 use homing_sim::scenario::{Golden, Script, compare, path, play};
 use serde_json::json;
 
-use super::{BROKEN, HOLDS, INCONCLUSIVE, USAGE};
-
-/// Prints; a reader that closed the pipe has seen enough.
-macro_rules! say {
-    ($($arg:tt)*) => {{ let _ = writeln!(io::stdout(), $($arg)*); }};
-}
+use super::{BROKEN, HOLDS, INCONCLUSIVE, USAGE, say};
 
 /// Where the stories are, from the root of the repository and from this crate.
 const PLACES: [&str; 2] = ["sim/scenarios", "scenarios"];

@@ -109,11 +109,7 @@ impl Teller {
 
     /// The step and what could have happened instead: to the same request, where it is about one.
     fn impossible(&self, step: &Action) -> Why {
-        let whose = step.to_string().split(' ').nth(1).filter(|w| w.starts_with('r')).map(str::to_owned);
-        let about = |action: &Action| {
-            let text = action.to_string();
-            whose.as_ref().is_none_or(|whose| text.split(' ').nth(1) == Some(whose))
-        };
+        let about = |action: &Action| step.turn().is_none_or(|turn| action.turn() == Some(turn));
         let others = self.enabled.iter().filter(|a| a.class() != Class::Client && about(a));
         let others: Vec<String> = others.map(Action::to_string).collect();
         let others = if others.is_empty() { "nothing".to_owned() } else { others.join(", ") };
@@ -160,8 +156,7 @@ impl Teller {
                 return Ok(());
             }
             self.world.enabled(&mut self.enabled);
-            let own = format!("r{}", turn.0);
-            let mine = |a: &&Action| a.class() == Class::Progress && a.to_string().split(' ').nth(1) == Some(&own);
+            let mine = |a: &&Action| a.class() == Class::Progress && a.turn() == Some(turn);
             let next = self.enabled.iter().find(mine).or_else(|| self.enabled.iter().find(|a| **a == Action::Commit));
             let next = *next.ok_or_else(|| format!("{name} waits for nothing that can happen"))?;
             self.take(next)?;

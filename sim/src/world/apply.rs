@@ -10,7 +10,7 @@ use super::World;
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, TurnId};
 use crate::plant::Plant;
-use crate::scope::Scope;
+use crate::scope::{Draft, Knob, SWARM, Scope};
 
 /// How far the wall clock is set back at once.
 const SET_BACK: Millis = Millis::secs(45);
@@ -40,11 +40,8 @@ impl World {
         self.spend(&action);
         self.fleet_then = self.process.as_ref().map(|p| p.fleet.clone()).unwrap_or_default();
         match action {
-            Action::Setup(profile) => {
-                if self.scope.is_none() {
-                    self.set_up(Scope::profile(profile));
-                }
-            }
+            Action::Setup(profile) => self.choose_world(profile),
+            Action::Draw(knob, value) => self.draw(knob, value),
             Action::Answer(id) => self.answer(id),
             Action::Apply(id) => self.apply_only(id),
             Action::Deliver(id) => self.deliver(id),
@@ -79,6 +76,27 @@ impl World {
                 self.settings.session_affinity = on;
                 self.emit(Event::Affinity(on));
             }
+        }
+    }
+
+    fn choose_world(&mut self, profile: u8) {
+        if self.scope.is_some() || self.draft.is_some() {
+            return;
+        }
+        if profile == SWARM {
+            self.draft = Some(Draft::new());
+        } else {
+            self.set_up(Scope::profile(profile));
+        }
+    }
+
+    fn draw(&mut self, knob: Knob, value: u32) {
+        let Some(draft) = &mut self.draft else { return };
+        draft.draw(knob, value);
+        if draft.next().is_none()
+            && let Some(draft) = self.draft.take()
+        {
+            self.set_up(draft.scope().clone());
         }
     }
 

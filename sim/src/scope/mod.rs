@@ -1,5 +1,9 @@
 //! How large a world is and what may happen in it. Every bound is small: rules break in small worlds.
 
+mod knob;
+
+pub use knob::{Draft, Knob};
+
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
@@ -40,8 +44,11 @@ pub struct Scope {
     pub ticks: u32,
 }
 
-/// The worlds of random runs; the first choice of a run names one.
+/// The fixed worlds of random runs; the first choice of a run names one, or [`SWARM`].
 pub const PROFILES: u8 = 5;
+
+/// The first choice of a run whose world is drawn part by part.
+pub const SWARM: u8 = PROFILES;
 
 impl Scope {
     /// The profile with this number, modulo [`PROFILES`].
