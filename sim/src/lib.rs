@@ -33,6 +33,7 @@ pub mod picture;
 pub mod plant;
 pub mod rng;
 pub mod run;
+pub mod scenario;
 pub mod scope;
 pub mod shrink;
 pub mod snapshot;

@@ -26,7 +26,7 @@ pub(super) struct SourceArgs {
     #[arg(long, value_parser = super::list)]
     choices: Option<Arc<Vec<u16>>>,
     /// The named scope the run begins in; without it the first choice names a profile
-    #[arg(long, value_parser = scope)]
+    #[arg(long, value_parser = super::check::scope)]
     scope: Option<Scope>,
     /// Most chosen steps of a seed's run
     #[arg(long, default_value_t = 80)]
@@ -51,10 +51,6 @@ pub(super) struct Loaded {
     pub(super) trace: Trace,
     /// The file's run, and where it went another way than now.
     pub(super) recorded: Option<(Trace, Option<Parting>)>,
-}
-
-fn scope(name: &str) -> Result<Scope, String> {
-    Scope::named(name).ok_or_else(|| format!("{name:?} is no scope; see `homing-sim check --help`"))
 }
 
 /// Reads a trace file; the error names it.
