@@ -76,7 +76,7 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
         }
     });
     if let (true, Some(violation)) = (plan.trace, &report.violation) {
-        lines.push(Line::verdict(violation));
+        Line::close(&mut lines, violation);
     }
     Report { lines, ..report }
 }

@@ -95,19 +95,18 @@ impl Line {
         }
     }
 
-    /// The line of a broken rule.
-    #[must_use]
-    pub fn verdict(violation: &Violation) -> Self {
-        Self {
+    /// Appends the line of a broken rule, at the time of the last line.
+    pub fn close(lines: &mut Vec<Self>, violation: &Violation) {
+        lines.push(Self {
             step: violation.step,
-            time_ms: 0,
+            time_ms: lines.last().map_or(0, |last| last.time_ms),
             process: None,
             code: "!!".into(),
             who: ".".into(),
             what: plain(&violation.to_string()),
             account: None,
             row: None,
-        }
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
 mod check;
+mod debug;
 mod picture;
 mod progress;
 mod replay;
@@ -62,6 +63,8 @@ enum Command {
     Shrink(ReplayArgs),
     /// A run as a picture: text, a mermaid diagram, a page to click through
     Show(picture::ShowArgs),
+    /// Goes through a run step by step, forth and back, and tries what would have happened otherwise
+    Debug(debug::DebugArgs),
     /// Many runs; fails when a rule breaks, inconclusive when a required situation was not reached
     Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
@@ -84,6 +87,9 @@ struct RunArgs {
     /// Choices with dots between, each taken modulo the number of enabled actions
     #[arg(long, value_parser = list)]
     choices: Option<std::sync::Arc<Vec<u16>>>,
+    /// A person chooses: reads commands as `debug` does, in a fresh world
+    #[arg(long, conflicts_with_all = ["seed", "choices", "schedule", "steps"])]
+    human: bool,
     /// Most chosen steps
     #[arg(long, default_value_t = 80)]
     steps: usize,
@@ -138,6 +144,7 @@ pub(crate) fn main() -> ExitCode {
 fn command(cli: &Cli) -> u8 {
     let plan = Plan { plant: cli.plant, trace: true, ..Plan::default() };
     match &cli.command {
+        Command::Run(args) if args.human => debug::human(&plan, &args.keep),
         Command::Run(args) => match &args.choices {
             Some(choices) => {
                 one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), &args.keep, cli.json)
@@ -150,6 +157,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Replay(args) => replay::replay(&args.source, &args.keep, &plan, cli.json),
         Command::Shrink(args) => replay::smaller(&args.source, &args.keep, &plan, cli.json),
         Command::Show(args) => picture::show(args, &plan),
+        Command::Debug(args) => debug::debug(args, &plan),
         Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
         Command::Check(args) => check::check(args, cli.plant, cli.json),
         Command::Oracles => show::oracles(cli.json),

@@ -43,7 +43,7 @@ pub(super) fn smaller(source: &SourceArgs, keep: &TraceArgs, plan: &Plan, json: 
 }
 
 /// Says on standard error where the recorded run went another way.
-fn tell_parting(recorded: &Trace, parting: &Parting, status: u8) -> u8 {
+pub(super) fn tell_parting(recorded: &Trace, parting: &Parting, status: u8) -> u8 {
     let mut to = std::io::stderr();
     let _ = writeln!(to, "the trace was written by version {}", recorded.header.program);
     let _ = writeln!(to, "the run parts from it at {parting}");

@@ -40,7 +40,9 @@ pub(super) fn one(plan: &Plan, report: &Report, as_json: bool) -> u8 {
 /// A run that was recorded.
 pub(super) fn recorded(plan: &Plan, report: &Report, trace: &Trace, as_json: bool) -> u8 {
     let mut lines: Vec<Line> = trace.steps.iter().flat_map(|step| &step.events).cloned().collect();
-    lines.extend(report.violation.as_ref().map(Line::verdict));
+    if let Some(violation) = &report.violation {
+        Line::close(&mut lines, violation);
+    }
     one(plan, &Report { lines, ..report.clone() }, as_json)
 }
 

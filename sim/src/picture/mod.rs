@@ -11,6 +11,7 @@ pub use diagram::{Diagram, Figure, Kind, Place};
 pub use explain::{Matter, matters};
 pub use html::html;
 pub use mermaid::mermaid;
+pub(crate) use text::binding_text;
 pub use text::text;
 
 use crate::trace::Trace;

@@ -40,9 +40,14 @@ fn row_after(line: &Line, state: &Snapshot) -> String {
     row.map(|row| format!("  [{}]", row_text(row))).unwrap_or_default()
 }
 
-/// A binding in a few words.
+/// A row and its binding in a few words.
 pub(super) fn row_text(row: &RowState) -> String {
+    format!("row {} {}", row.row, binding_text(row))
+}
+
+/// A binding in a few words.
+pub(crate) fn binding_text(row: &RowState) -> String {
     let pending = row.pending.map(|a| format!("->a{a}")).unwrap_or_default();
     let ends = row.ends_ms.div_ceil(1_000);
-    format!("row {} g{} {} a{}{pending} ends +{ends}s", row.row, row.generation, row.state, row.account)
+    format!("g{} {} a{}{pending} ends +{ends}s", row.generation, row.state, row.account)
 }
