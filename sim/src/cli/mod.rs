@@ -3,6 +3,7 @@
 mod check;
 mod debug;
 mod picture;
+mod planted;
 mod progress;
 mod replay;
 mod scenario;
@@ -74,7 +75,7 @@ enum Command {
     /// The situations a sweep has to reach
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
-    Planted(PlantedArgs),
+    Planted(planted::PlantedArgs),
     /// Stories: scripts that are played and compared with their golden transcripts
     Scenario(scenario::ScenarioArgs),
 }
@@ -106,18 +107,6 @@ struct ReplayArgs {
     source: SourceArgs,
     #[command(flatten)]
     keep: TraceArgs,
-}
-
-#[derive(Args, Debug)]
-struct PlantedArgs {
-    /// One bug, by name
-    name: Option<String>,
-    /// All of them
-    #[arg(long, conflicts_with = "name")]
-    all: bool,
-    /// Most runs for each
-    #[arg(short = 'n', long, default_value_t = 5_000)]
-    runs: u64,
 }
 
 fn plant(name: &str) -> Result<Plant, String> {
@@ -163,7 +152,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
-        Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
+        Command::Planted(args) => planted::run(args, cli.json),
     }
 }
 
