@@ -32,6 +32,8 @@ pub enum Oddity {
     Plain,
     /// It names one model.
     Model,
+    /// It names another model.
+    OtherModel,
     /// It cannot be repeated once it was sent.
     Once,
     /// Only this account can serve it (R1).
@@ -83,11 +85,15 @@ impl Ask {
     pub fn request(&self, began: Time) -> Request {
         Request {
             keys: self.keys(&format!("user:{}", self.tenant.0)),
-            model: (self.oddity == Oddity::Model).then(|| ModelId::of("model-1")),
+            model: match self.oddity {
+                Oddity::Model => Some(ModelId::of("model-1")),
+                Oddity::OtherModel => Some(ModelId::of("model-2")),
+                Oddity::Plain | Oddity::Once | Oddity::Pinned(_) => None,
+            },
             repeatable: self.oddity != Oddity::Once,
             pin: match self.oddity {
                 Oddity::Pinned(account) => Some(account),
-                Oddity::Plain | Oddity::Model | Oddity::Once => None,
+                Oddity::Plain | Oddity::Model | Oddity::OtherModel | Oddity::Once => None,
             },
             ..Request::new(self.tenant, began)
         }
@@ -108,6 +114,7 @@ impl Ask {
         let odd = match self.oddity {
             Oddity::Plain => String::new(),
             Oddity::Model => " model".into(),
+            Oddity::OtherModel => " model=2".into(),
             Oddity::Once => " once".into(),
             Oddity::Pinned(account) => format!(" pin=a{}", account.0),
         };

@@ -1,6 +1,8 @@
 //! Every list of choices is a run in which every rule holds; the same list gives the same trace, byte for byte.
 
-use homing_sim::choose::{Bytes, Listed, Seeded, parse};
+mod named;
+
+use homing_sim::choose::{Bytes, Listed, Seeded};
 use homing_sim::run::{Plan, run};
 use homing_sim::sweep::sweep;
 use proptest::prelude::*;
@@ -53,8 +55,8 @@ fn what_once_broke_a_rule_holds() {
     let cases = include_str!("once_broken.txt").lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
     let mut seen = 0;
     for case in cases {
-        let (rule, choices) = case.split_once(' ').unwrap();
-        let choices = parse(choices).unwrap();
+        let (rule, names) = case.split_once(' ').unwrap();
+        let choices = named::choices(names.split("; "));
         let report = run(&Plan { steps: choices.len(), ..Plan::default() }, &mut Listed::new(&choices));
         assert_eq!(report.violation, None, "{rule} again: {}", report.command(&Plan::default()));
         seen += 1;

@@ -1,5 +1,7 @@
 //! The time line a person reads.
 
+mod named;
+
 use homing_sim::choose::{Listed, Seeded};
 use homing_sim::plant::Plant;
 use homing_sim::run::{Plan, run};
@@ -11,7 +13,7 @@ fn plan() -> Plan {
 /// A first request, a failure at home with its quick repeat, the move to the next account, and the end once that is durable.
 #[test]
 fn a_failover_from_request_to_durable_end() {
-    let choices = steps(&[
+    let choices = named::choices([
         "Setup(1)",
         "Ask(t1/s0/h)",
         "Answer",
@@ -51,17 +53,4 @@ fn the_first_line_reproduces_the_run_and_a_broken_rule_ends_it() {
     let again = run(&broken, &mut Listed::new(&choices));
     assert_eq!(again.timeline(&broken), text);
     assert!(text.lines().last().unwrap().contains("R1 is broken"), "{text}");
-}
-
-/// Finds the choices by the names of the actions, so that the story above reads as one.
-fn steps(names: &[&str]) -> Vec<u16> {
-    let (mut world, mut enabled, mut choices) = (homing_sim::world::World::default(), Vec::new(), Vec::new());
-    for name in names {
-        world.enabled(&mut enabled);
-        let at = enabled.iter().position(|a| a.to_string().starts_with(name));
-        let at = at.unwrap_or_else(|| panic!("{name} is not enabled: {enabled:?}"));
-        choices.push(u16::try_from(at).unwrap_or(u16::MAX));
-        world.apply(enabled[at]);
-    }
-    choices
 }

@@ -19,22 +19,27 @@ impl World {
     }
 
     fn hash_state(&self, to: &mut DefaultHasher) {
-        (self.now, self.behind, self.faults, self.asks, self.ticks, self.next_turn).hash(to);
-        (&self.disk, &self.placed, &self.rows, &self.tokens, self.settings).hash(to);
-        if let Some(process) = &self.process {
-            (process.table.epoch(), process.table.seq(), process.table.next_id(), process.newest).hash(to);
-            (&process.fleet, &process.states).hash(to);
-            for (id, open) in &process.turns {
-                (id, open.ask, &open.turn, open.effect, open.late, open.left).hash(to);
-            }
+        (self.now, &self.walls, self.faults, self.asks, self.ticks, self.next_turn).hash(to);
+        (&self.placed, &self.api_keys, &self.tokens, self.settings, &self.processes).hash(to);
+        self.hash_store(to);
+        for (id, open) in &self.turns {
+            (id, open.process, open.ask, &open.turn, open.effect, open.late, open.left).hash(to);
         }
         (self.history.last_id, &self.history.barred, &self.history.renewed).hash(to);
         for erased in &self.history.erased {
             (erased.scope, erased.last_id, erased.seq, erased.durable).hash(to);
         }
-        for (id, story) in self.history.stories.iter().filter(|(_, story)| story.open()) {
+        let left_behind = |id| self.store.flying.iter().any(|statement| statement.turn == id);
+        for (id, story) in self.history.stories.iter().filter(|(id, story)| story.open() || left_behind(**id)) {
             id.hash(to);
             self.hash_story(story, to);
+        }
+    }
+
+    fn hash_store(&self, to: &mut DefaultHasher) {
+        (&self.store.disk, self.store.away, &self.store.flying, &self.history.rows).hash(to);
+        if let Some(table) = &self.store.table {
+            (table.epoch(), table.seq(), table.next_id(), self.store.newest).hash(to);
         }
     }
 
