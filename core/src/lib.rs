@@ -52,6 +52,7 @@ extern crate std;
 pub mod failure;
 pub mod fleet;
 pub mod ids;
+pub mod keeper;
 pub mod key;
 pub mod pin;
 pub mod row;

@@ -18,6 +18,9 @@ pub struct TurnId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId(pub u8);
 
+/// The only process of a world that has one.
+pub const FIRST: ProcessId = ProcessId(0);
+
 /// One observation, where and when it was made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seen {

@@ -6,7 +6,7 @@ use homing_core::failure::Failure;
 use homing_core::fleet::{Bar, Fleet, ModelId};
 use homing_core::ids::{AccountId, RowId, Seq};
 use homing_core::key::Keys;
-use homing_core::row::{Row, Scope as Erasure, View};
+use homing_core::row::{Fence, Row, Scope as Erasure, View};
 use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
 use homing_core::time::Time;
@@ -119,8 +119,8 @@ pub struct Story {
     pub served: Option<AccountId>,
     /// The store wrote its success, whether it was told so or not.
     pub written: bool,
-    /// The row its success was written to, and when that ended then.
-    pub life: Option<(RowId, Time)>,
+    /// The row its success was written to, in the generation and with the end that it had then.
+    pub life: Option<(Fence, Time)>,
     /// The keys of the request that row had then.
     pub held: Keys,
     /// What its success did, as it was told.
@@ -131,6 +131,8 @@ pub struct Story {
     pub ended: Option<Outcome>,
     /// Its client is gone, or its process is.
     pub gone: bool,
+    /// Its process died before it ended.
+    pub died: bool,
 }
 
 impl Story {
@@ -199,6 +201,8 @@ pub struct History {
     pub last_id: RowId,
     /// Who wrote each row last.
     pub writers: BTreeMap<RowId, Writer>,
+    /// Accounts whose file came to hold another identity.
+    pub replaced: BTreeSet<AccountId>,
     /// What the upstream told each process of accounts that will not serve for a while.
     pub barred: BTreeMap<(ProcessId, AccountId, Barred), Bar>,
     /// Accounts whose credential somebody tried to renew in a process since their standing was set there.
@@ -214,6 +218,7 @@ impl Default for History {
             rows: BTreeMap::new(),
             last_id: RowId(0),
             writers: BTreeMap::new(),
+            replaced: BTreeSet::new(),
             barred: BTreeMap::new(),
             renewed: BTreeSet::new(),
         }
@@ -270,6 +275,9 @@ impl History {
                     self.writers.insert(row.id, writer);
                 }
             }
+            Event::Replaced { old, .. } => {
+                self.replaced.insert(*old);
+            }
             Event::Crashed(_) => self.absorb_crash(facts),
             Event::Stands(account, standing) => {
                 let here = |process: &ProcessId, a: &AccountId| Some(*process) == facts.process && a == account;
@@ -300,6 +308,7 @@ impl History {
     fn absorb_crash(&mut self, facts: &Facts<'_>) {
         let here = |process: ProcessId| Some(process) == facts.process;
         for story in self.stories.values_mut().filter(|story| here(story.process)) {
+            story.died |= story.open();
             story.gone |= story.ended.is_none();
         }
         self.barred.retain(|(process, ..), _| !here(*process));
@@ -366,6 +375,7 @@ impl Story {
             released: None,
             ended: None,
             gone: false,
+            died: false,
         }
     }
 
@@ -428,7 +438,7 @@ impl Story {
         }
         self.written = true;
         let row = facts.table.and_then(|t| t.session(self.request.tenant, &self.request.keys, facts.wall));
-        self.life = row.map(|row| (row.id, row.expires));
+        self.life = row.map(|row| (row.view().fence, row.expires));
         self.held = Keys::default();
         for key in self.request.keys.iter().filter(|k| row.is_some_and(|row| row.keys.has(&k.digest))) {
             self.held.add(key);

@@ -1,7 +1,5 @@
 //! The time line a person reads.
 
-mod named;
-
 use homing_sim::choose::{Listed, Seeded};
 use homing_sim::plant::Plant;
 use homing_sim::run::{Plan, run};
@@ -13,27 +11,27 @@ fn plan() -> Plan {
 /// A first request, a failure at home with its quick repeat, the move to the next account, and the end once that is durable.
 #[test]
 fn a_failover_from_request_to_durable_end() {
-    let choices = named::choices([
-        "Setup(1)",
-        "Ask(t1/s0/h)",
-        "Answer",
-        "Answer",
-        "Serve",
-        "Answer",
-        "Commit",
-        "Commit",
-        "Release",
-        "Ask(t1/s0/h)",
-        "Answer",
-        "Fail(TurnId(1), Server)",
-        "Wake",
-        "Fail(TurnId(1), Server)",
-        "Answer",
-        "Serve",
-        "Answer",
-        "Commit",
-        "Commit",
-        "Release",
+    let choices = steps(&[
+        "setup 1",
+        "ask t1/s0/h",
+        "answer",
+        "answer",
+        "serve",
+        "answer",
+        "commit",
+        "commit",
+        "release",
+        "ask t1/s0/h",
+        "answer",
+        "fail r1 server",
+        "wake",
+        "fail r1 server",
+        "answer",
+        "serve",
+        "answer",
+        "commit",
+        "commit",
+        "release",
     ]);
     let report = run(&plan(), &mut Listed::new(&choices));
     insta::assert_snapshot!(report.timeline(&plan()));
@@ -53,4 +51,17 @@ fn the_first_line_reproduces_the_run_and_a_broken_rule_ends_it() {
     let again = run(&broken, &mut Listed::new(&choices));
     assert_eq!(again.timeline(&broken), text);
     assert!(text.lines().last().unwrap().contains("R1 is broken"), "{text}");
+}
+
+/// Finds the choices by the names of the actions, so that the story above reads as one.
+fn steps(names: &[&str]) -> Vec<u16> {
+    let (mut world, mut enabled, mut choices) = (homing_sim::world::World::default(), Vec::new(), Vec::new());
+    for name in names {
+        world.enabled(&mut enabled);
+        let at = enabled.iter().position(|a| a.to_string().starts_with(name));
+        let at = at.unwrap_or_else(|| panic!("{name} is not enabled: {enabled:?}"));
+        choices.push(u16::try_from(at).unwrap_or(u16::MAX));
+        world.apply(enabled[at]);
+    }
+    choices
 }

@@ -73,7 +73,13 @@ pub struct Pick {
     pub probe: bool,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    /// A request of the pool that names no session, no pin and no model. Set what is known of it.
+    #[must_use]
+    pub const fn any(pool: PoolId, tried: &'a Tried, now: Time) -> Self {
+        Self { pin: None, pool, home: None, settled: false, guess: None, tried, model: None, now }
+    }
+
     /// Whether the account is eligible for this request and was not tried by it.
     fn admits(&self, account: &Account) -> bool {
         let at_home = (self.settled && self.home == Some(account.id)) || self.pin == Some(account.id);

@@ -22,8 +22,7 @@ fn fleet() -> Fleet {
 }
 
 fn choice(home: Option<AccountId>, tried: &Tried, now: Time) -> Choice<'_> {
-    let pool = PoolId::DEFAULT;
-    Choice { pin: None, pool, home, settled: home.is_some(), guess: None, tried, model: None, now }
+    Choice { home, settled: home.is_some(), ..Choice::any(PoolId::DEFAULT, tried, now) }
 }
 
 fn pick(fleet: &mut Fleet, home: Option<AccountId>, tried: &Tried, now: Time) -> Option<AccountId> {

@@ -37,7 +37,7 @@ pub(super) async fn admit(caller: &Caller, head: &RequestHead, outgoing: &Outgoi
         true => read(&caller.tenant.scope, &head.headers, outgoing).await,
         false => (Keys::default(), None),
     };
-    Request { tenant: caller.tenant.id, keys, model, repeatable: outgoing.repeatable, pin: None, began }
+    Request { keys, model, repeatable: outgoing.repeatable, ..Request::new(caller.tenant.id, began) }
 }
 
 async fn read(scope: &Arc<str>, headers: &Headers, outgoing: &Outgoing) -> (Keys, Option<ModelId>) {

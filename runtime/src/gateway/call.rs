@@ -101,7 +101,7 @@ impl<'a> Call<'a> {
             Attempt::Served(received) => {
                 self.learn_turn_state(account, received.head());
                 self.received = Some(received);
-                Reply::Served
+                Reply::Served { issued: false }
             }
             Attempt::Failed(failure, received) => {
                 self.received = received;
@@ -134,7 +134,7 @@ impl<'a> Call<'a> {
             let progress = self.unless_gone(events.read()).await?;
             let reply = match progress {
                 Progress::More => continue,
-                Progress::Terminal(None) => Reply::Served,
+                Progress::Terminal(None) => Reply::Served { issued: false },
                 Progress::Terminal(Some(failure)) => Reply::Failed(failure),
                 Progress::Cut => Reply::Failed(Failure::CutOff),
             };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use homing_core::store::Subject;
 use homing_core::turn::{Effect, Outcome, Reply, Step, Turn};
 
 use super::call::Call;
@@ -48,7 +49,8 @@ async fn perform(call: &mut Call<'_>, step: &Step) -> Option<Reply> {
     match step.effect {
         Effect::Store(op) => {
             let request = step.turn.request();
-            Some(Reply::Store(call.gateway.store.answer_now(request.tenant, &request.keys, op)))
+            let subject = Subject::new(request.tenant, &request.keys);
+            Some(Reply::Store(call.gateway.store.answer_now(subject, op)))
         }
         Effect::Dial { account, .. } => call.dial(account).await,
         Effect::Stream => call.stream().await,

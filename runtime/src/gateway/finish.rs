@@ -29,6 +29,10 @@ impl Call<'_> {
             (Outcome::Broken, ..) => return Then::Abort,
             (Outcome::Served | Outcome::Relay, None, Some(received)) => self.give(received).await,
             (Outcome::Out(out), ..) => return self.answer(&self.all_out(out)).await,
+            (Outcome::PinOut { .. }, ..) => return self.answer(&Answer::anchor_out()).await,
+            (Outcome::NotFound { .. }, ..) => return self.answer(&Answer::anchor_not_found()).await,
+            (Outcome::Apart { .. }, ..) => return self.answer(&Answer::anchors_apart()).await,
+            (Outcome::PinsUnknown, ..) => return self.answer(&Answer::pins_unknown()).await,
             (Outcome::Unreachable | Outcome::Served | Outcome::Relay, ..) => {
                 return self.answer(&Answer::bad_gateway()).await;
             }

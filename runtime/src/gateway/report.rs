@@ -16,6 +16,7 @@ pub(super) enum End {
     Served,
     Relayed,
     AllOut,
+    Anchored,
     Unreachable,
     Broken,
     ClientLeft,
@@ -29,6 +30,9 @@ impl End {
             (Outcome::Served, _) => Self::Served,
             (Outcome::Relay, _) => Self::Relayed,
             (Outcome::Out(_), _) => Self::AllOut,
+            (Outcome::PinOut { .. } | Outcome::NotFound { .. } | Outcome::Apart { .. } | Outcome::PinsUnknown, _) => {
+                Self::Anchored
+            }
             (Outcome::Unreachable, _) => Self::Unreachable,
             (Outcome::Broken, _) => Self::Broken,
         }
@@ -39,6 +43,7 @@ impl End {
             Self::Served => "served",
             Self::Relayed => "relayed",
             Self::AllOut => "all-out",
+            Self::Anchored => "anchored",
             Self::Unreachable => "unreachable",
             Self::Broken => "broken",
             Self::ClientLeft => "client-left",

@@ -77,10 +77,11 @@ pub(super) fn commit(conn: &mut Connection, batch: &Batch) -> rusqlite::Result<A
                 let (kind, id) = match scope {
                     EpochScope::Account(account) => ("account", account.0),
                     EpochScope::Tenant(tenant) => ("tenant", tenant.0),
+                    EpochScope::Pool(pool) => ("pool", pool.0),
                 };
                 applied.note(tx.prepare_cached(PUT_EPOCH)?.execute(params![kind, id, signed(epoch.0)]))?;
             }
-            Change::Delete(_) => {}
+            Change::Delete(_) | Change::PutPin(_) | Change::DropPin(_) => {}
         }
     }
     tx.prepare_cached(RAISE_NEXT_ID)?.execute([signed(highest.0.saturating_add(1))])?;

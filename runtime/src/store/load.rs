@@ -176,6 +176,7 @@ fn binding(row: &rusqlite::Row<'_>, id: RowId, first: Key) -> rusqlite::Result<R
     Ok(Row {
         id,
         tenant: TenantId(row.get(1)?),
+        pool: None,
         generation: Generation(row.get(4)?),
         account: AccountId(row.get(2)?),
         state: if row.get(3)? { State::Bound } else { State::Reserved },

@@ -32,11 +32,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use homing_core::ids::{AccountId, RowId, Seq, TenantId};
-use homing_core::key::Keys;
+use homing_core::ids::{AccountId, RowId, Seq};
 use homing_core::row::Scope;
 use homing_core::settings::Caps;
-use homing_core::store::{Answer, Op};
+use homing_core::store::{Answer, Op, Subject};
 use homing_core::table::Table;
 use homing_core::time::Time;
 
@@ -143,13 +142,13 @@ impl Store {
     }
 
     /// Performs one transition at the time `now`. For simulations and tests: requests use [`Store::answer_now`].
-    pub fn answer(&self, tenant: TenantId, keys: &Keys, op: Op, now: Time) -> Answer {
-        self.change(|table| table.answer(tenant, keys, op, now))
+    pub fn answer(&self, subject: Subject<'_>, op: Op, now: Time) -> Answer {
+        self.change(|table| table.answer(subject, op, now))
     }
 
     /// Performs one transition at the present time, which is read once the table is held (B8).
-    pub fn answer_now(&self, tenant: TenantId, keys: &Keys, op: Op) -> Answer {
-        self.change(|table| table.answer(tenant, keys, op, Time(clock::wall_ms())))
+    pub fn answer_now(&self, subject: Subject<'_>, op: Op) -> Answer {
+        self.change(|table| table.answer(subject, op, Time(clock::wall_ms())))
     }
 
     /// Waits until `seq` and everything before it is durable, at most for `wait` (`commit-wait`, B15).

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use homing_core::ids::{RowId, Seq};
+use homing_core::key::Digest;
 use homing_core::row::{Change, EpochScope};
 
 use super::names::NameChanges;
@@ -13,6 +14,7 @@ use super::names::NameChanges;
 enum Subject {
     Row(RowId),
     Epoch(EpochScope),
+    Pin(Digest),
 }
 
 impl Subject {
@@ -21,6 +23,8 @@ impl Subject {
             Change::Put(row) => Self::Row(row.id),
             Change::Delete(id) => Self::Row(*id),
             Change::Erased(scope, _) => Self::Epoch(*scope),
+            Change::PutPin(pin) => Self::Pin(pin.anchor),
+            Change::DropPin(anchor) => Self::Pin(*anchor),
         }
     }
 }

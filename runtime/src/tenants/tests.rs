@@ -6,7 +6,7 @@ use std::time::Duration;
 use homing_core::ids::AccountId;
 use homing_core::key::{Keys, SignalKind};
 use homing_core::settings::Caps;
-use homing_core::store::{Answer, Op};
+use homing_core::store::{Answer, Op, Subject};
 use homing_core::time::{Millis, Time};
 
 use super::{ApiKey, Auth, Tenants, UserError};
@@ -36,10 +36,14 @@ fn session(tenant: &Tenant) -> Keys {
 
 fn bind(tenants: &Tenants, tenant: &Tenant) {
     let store = &tenants.store;
-    let Answer::Looked { epoch, .. } = store.answer(tenant.id, &session(tenant), Op::Look, NOW) else { panic!() };
+    let Answer::Looked { epoch, .. } = store.answer(Subject::new(tenant.id, &session(tenant)), Op::Look, NOW) else {
+        panic!()
+    };
     let ttl = Millis::secs(3_600);
-    let op = Op::Complete { fence: None, account: AccountId(1), seen: epoch, ttl, pinned: false };
-    let Answer::Completed { seq, .. } = store.answer(tenant.id, &session(tenant), op, NOW) else { panic!() };
+    let op = Op::Complete { fence: None, account: AccountId(1), seen: epoch, ttl, pinned: false, inserts: true };
+    let Answer::Completed { seq, .. } = store.answer(Subject::new(tenant.id, &session(tenant)), op, NOW) else {
+        panic!()
+    };
     assert_eq!(smol::block_on(store.commit(seq, Duration::from_secs(60))), Commit::Committed);
 }
 

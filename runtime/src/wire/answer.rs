@@ -111,6 +111,32 @@ impl Answer {
         Self::new(429, error).with("x-should-retry", false)
     }
 
+    /// 409: the account that a `previous_response_id` or a file id belongs to cannot serve (R1). No other one knows the id.
+    pub fn anchor_out() -> Self {
+        let message = "The account that this request's previous_response_id or file belongs to cannot serve now. Retry \
+                       later, or send the request without that id and with its full input.";
+        Self::error(409, REQUEST, "pinned_account_unavailable", message)
+    }
+
+    /// 400: nobody here knows the id, or another tenant does: the upstream's own not-found answer (R1).
+    pub fn anchor_not_found() -> Self {
+        let message = "Previous response or file not found. Send the request without that id and with its full input.";
+        Self::error(400, REQUEST, "previous_response_not_found", message)
+    }
+
+    /// 400: two ids in one request belong to different accounts (R1).
+    pub fn anchors_apart() -> Self {
+        let message = "The previous_response_id and the files of this request belong to different accounts; no account \
+                       knows them all. Upload the files again, or drop previous_response_id and send the full input.";
+        Self::error(400, REQUEST, "anchors_apart", message)
+    }
+
+    /// 503: the store could not say what an id belongs to (R1).
+    pub fn pins_unknown() -> Self {
+        let message = "The gateway could not look up which account this request's ids belong to; retry.";
+        Self::error(503, SERVER, "pins_unavailable", message).retry_after(Millis::secs(1))
+    }
+
     /// 502: the upstream could not be reached or broke off before its answer.
     pub fn bad_gateway() -> Self {
         Self::error(

@@ -1,51 +1,18 @@
 //! What the commands print. Results go to standard output, progress to standard error.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use homing_sim::choose::Seeded;
-use homing_sim::explore::Explored;
 use homing_sim::marks;
 use homing_sim::oracle;
 use homing_sim::plant::{PLANTS, Plant};
 use homing_sim::run::{Plan, Report, run};
-use homing_sim::scope::Scope;
 use homing_sim::shrink::{Shrunk, shrink};
-use homing_sim::sweep::Swept;
 use serde_json::{Value, json};
 
-use super::{BROKEN, HOLDS, INCONCLUSIVE};
+use super::{BROKEN, HOLDS, INCONCLUSIVE, say};
 
-/// Prints; a reader that closed the pipe has seen enough.
-macro_rules! say {
-    ($($arg:tt)*) => {{ let _ = writeln!(std::io::stdout(), $($arg)*); }};
-}
-
-/// A line of progress on a terminal, at most a hundred times a sweep.
-pub(super) struct Progress {
-    runs: u64,
-    shown: bool,
-}
-
-impl Progress {
-    pub(super) fn new(runs: u64) -> Self {
-        Self { runs, shown: std::io::stderr().is_terminal() }
-    }
-
-    pub(super) fn at(&mut self, done: u64) {
-        let every = (self.runs / 100).max(1);
-        if self.shown && done.is_multiple_of(every) {
-            let _ = write!(std::io::stderr(), "\r{done} of {} runs", self.runs);
-        }
-    }
-
-    pub(super) fn end(&self) {
-        if self.shown {
-            let _ = writeln!(std::io::stderr());
-        }
-    }
-}
-
-fn verdict(report: &Report) -> Value {
+pub(super) fn verdict(report: &Report) -> Value {
     match &report.violation {
         Some(v) => json!({ "oracle": v.oracle, "text": v.text, "step": v.step }),
         None => Value::Null,
@@ -77,69 +44,6 @@ pub(super) fn shrunk(plan: &Plan, was: usize, shrunk: &Shrunk, as_json: bool) ->
     let status = one(plan, &shrunk.report, as_json);
     if !as_json {
         say!("{was} choices became {} in {} runs", shrunk.report.choices.len(), shrunk.runs);
-    }
-    status
-}
-
-pub(super) fn swept(plan: &Plan, swept: &Swept, as_json: bool) -> u8 {
-    let missing = swept.missing();
-    let failed = swept.failed.as_ref();
-    let status = match failed {
-        Some(_) => BROKEN,
-        None if missing.is_empty() => HOLDS,
-        None => INCONCLUSIVE,
-    };
-    if as_json {
-        let reached: Vec<Value> = swept
-            .marks
-            .iter()
-            .map(|(name, (count, seed))| json!({ "mark": name, "count": count, "seed": seed }))
-            .collect();
-        let failed =
-            failed.map(|(seed, r)| json!({ "seed": seed, "violation": verdict(r), "command": r.command(plan) }));
-        say!("{}", json!({ "runs": swept.runs, "failed": failed, "marks": reached, "missing": missing }));
-        return status;
-    }
-    say!("{} runs of {} steps", swept.runs, plan.steps);
-    for mark in &marks::ALL {
-        match swept.marks.get(mark.name) {
-            Some((count, seed)) => say!("{count:>9}  {:<24} seed {seed}", mark.name),
-            None => say!("{:>9}  {:<24} not reached", 0, mark.name),
-        }
-    }
-    match failed {
-        Some((seed, report)) => {
-            if let Some(violation) = &report.violation {
-                say!("seed {seed}: {violation}");
-            }
-            say!("{}", report.command(plan));
-        }
-        None if missing.is_empty() => say!("every rule held, every required situation was reached"),
-        None => say!("inconclusive: {} required situations were not reached", missing.len()),
-    }
-    status
-}
-
-pub(super) fn explored(scope: &Scope, explored: &Explored, as_json: bool) -> u8 {
-    let status = match &explored.failed {
-        Some(_) => BROKEN,
-        None if explored.complete => HOLDS,
-        None => INCONCLUSIVE,
-    };
-    if as_json {
-        let failed = explored.failed.as_ref().map(verdict);
-        say!(
-            "{}",
-            json!({ "scope": scope.name, "states": explored.states, "steps": explored.steps,
-                    "complete": explored.complete, "violation": failed })
-        );
-        return status;
-    }
-    say!("scope {:?}: {} states, {} steps", scope.name, explored.states, explored.steps);
-    match &explored.failed {
-        Some(report) => report.lines.iter().for_each(|line| say!("{line}")),
-        None if explored.complete => say!("every rule held in every one of them"),
-        None => say!("inconclusive: there are more states; raise --states"),
     }
     status
 }

@@ -54,8 +54,8 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
         return Ok(());
     }
     let (tenant, keys) = (story.request.tenant, story.request.keys);
-    // Another row is another turn's business, and so is the life that others added to this one's.
-    let own = |row: &Row| story.life.is_some_and(|(id, life)| id == row.id && life > moment.store_now);
+    // Another row or generation is another turn's business, and so is the life that others added to this one's.
+    let own = |row: &Row| story.life.is_some_and(|(fence, life)| fence == row.view().fence && life > moment.store_now);
     let stands = table.session(tenant, &keys, moment.wall);
     let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else {
         return Ok(());

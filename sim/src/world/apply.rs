@@ -9,7 +9,7 @@ use super::World;
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
-use crate::scope::Scope;
+use crate::scope::{Draft, Knob, SWARM, Scope};
 
 /// How far a wall clock is set back or forth at once, in milliseconds.
 const WALL_STEP: i64 = 45_000;
@@ -39,11 +39,8 @@ impl World {
         self.spend(&action);
         self.act_in(self.place_of(&action));
         match action {
-            Action::Setup(profile) => {
-                if self.scope.is_none() {
-                    self.set_up(Scope::profile(profile));
-                }
-            }
+            Action::Setup(profile) => self.choose_world(profile),
+            Action::Draw(knob, value) => self.draw(knob, value),
             Action::Answer(id) => self.answer(id),
             Action::Apply(id) => self.apply_only(id),
             Action::Deliver(id) => self.deliver(id),
@@ -106,6 +103,27 @@ impl World {
                 Some(*process)
             }
             _ => action.turn().and_then(|id| self.open(id)).map(|open| open.process),
+        }
+    }
+
+    fn choose_world(&mut self, profile: u8) {
+        if self.scope.is_some() || self.draft.is_some() {
+            return;
+        }
+        if profile == SWARM {
+            self.draft = Some(Draft::new());
+        } else {
+            self.set_up(Scope::profile(profile));
+        }
+    }
+
+    fn draw(&mut self, knob: Knob, value: u32) {
+        let Some(draft) = &mut self.draft else { return };
+        draft.draw(knob, value);
+        if draft.next().is_none()
+            && let Some(draft) = self.draft.take()
+        {
+            self.set_up(draft.scope().clone());
         }
     }
 

@@ -29,19 +29,16 @@ pub use apply::Violation;
 pub use observe::Moment;
 
 use crate::ask::Ask;
-use crate::event::{Event, ProcessId, Seen, TurnId};
+use crate::event::{Event, FIRST, ProcessId, Seen, TurnId};
 use crate::history::History;
 use crate::marks::Marks;
 use crate::plant::Plant;
-use crate::scope::{Scope, StoreKind};
+use crate::scope::{Draft, Scope, StoreKind};
 use process::{Offset, Process};
 use store::Store;
 
 /// When every run begins, in milliseconds since the epoch: any fixed time will do.
 pub const BEGINNING: Time = Time(1_000_000_000);
-
-/// The only process of a world that has one.
-pub(crate) const FIRST: ProcessId = ProcessId(0);
 
 /// One request under way.
 #[derive(Clone, Debug)]
@@ -64,6 +61,8 @@ pub(crate) struct Open {
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) scope: Option<Scope>,
+    /// The world while it is being drawn.
+    pub(crate) draft: Option<Draft>,
     /// What the operator set; a process reads it when it begins and when it hears of news.
     pub(crate) settings: Settings,
     pub(crate) plant: Option<Plant>,
@@ -107,6 +106,7 @@ impl World {
     pub fn new(plant: Option<Plant>) -> Self {
         Self {
             scope: None,
+            draft: None,
             settings: Settings::default(),
             plant,
             now: BEGINNING,

@@ -41,8 +41,10 @@ pub struct Moment<'a> {
     pub disk: &'a Disk,
     /// Whether a shared store is out of reach.
     pub outage: bool,
-    /// What that process has heard about each account, else what the operator says.
+    /// What that process has heard about each account, else the same as `directory`.
     pub placed: &'a BTreeMap<AccountId, Standing>,
+    /// What the operator and the directory say about each account.
+    pub directory: &'a BTreeMap<AccountId, Standing>,
     /// The run before this event.
     pub history: &'a History,
 }
@@ -77,6 +79,7 @@ impl World {
             disk: &self.store.disk,
             outage: self.store.away,
             placed: here.map_or(&self.placed, |here| &here.placed),
+            directory: &self.placed,
             history: &self.history,
         };
         self.marks.see(&event, &moment);

@@ -5,8 +5,8 @@ use homing_core::ids::{AccountId, TenantId};
 use homing_core::row::Scope as Erasure;
 use homing_core::time::Millis;
 
-use super::{FIRST, World};
-use crate::event::{Cause, Event, ProcessId};
+use super::World;
+use crate::event::{Cause, Event, FIRST, ProcessId};
 
 impl World {
     /// Time passes. What is set reaches every process within two seconds (B16), so none goes past a step of the clock without it.

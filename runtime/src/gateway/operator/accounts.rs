@@ -40,6 +40,9 @@ fn standing(account: &fleet::Account, now: Time) -> Shown {
         Standing::Gone => return ("gone", Some("its file is gone; its sessions are kept for removal-grace"), None),
         Standing::NeedsLogin => return ("needs login", Some("its credential is refused; log in again"), None),
         Standing::Refused => return ("refused", Some("the upstream refuses this account"), None),
+        Standing::Draining => {
+            return ("draining", Some("it serves the sessions at home there and takes no new ones"), None);
+        }
         Standing::Usable => {}
     }
     let holds = |bar: Option<Bar>| bar.filter(|bar| now < bar.until).map(|bar| bar.until);

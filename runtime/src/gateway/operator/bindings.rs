@@ -1,7 +1,7 @@
 //! Bindings for the operator: the list, and why a session goes where it goes.
 
 use homing_core::fleet::{Choice, Out, Tried};
-use homing_core::ids::TenantId;
+use homing_core::ids::{PoolId, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::row::{Row, State};
 
@@ -86,11 +86,12 @@ fn all_out(gateway: &Gateway) -> Option<String> {
     let now = now();
     // A copy: asking must not turn the round robin.
     let mut fleet = gateway.fleet().clone();
-    let choice = Choice { pin: None, home: None, tried: &Tried::default(), model: None, now };
+    let (pool, tried) = (PoolId::DEFAULT, Tried::default());
+    let choice = Choice::any(pool, &tried, now);
     if fleet.choose(&choice).is_some() {
         return None;
     }
-    Some(match fleet.out(None, now) {
+    Some(match fleet.out(pool, None, now) {
         Out::Soon { retry_after } => format!(
             "Every account is out, and one is expected back: a request gets 503 with Retry-After: {}.",
             retry_after.ceil_secs()
@@ -109,7 +110,9 @@ fn all_out(gateway: &Gateway) -> Option<String> {
 fn of_row(gateway: &Gateway, row: &Row) -> Explanation {
     let label = gateway.account_label(row.account);
     let account = accounts::one(gateway, row.account);
-    let choice = Choice { pin: None, home: None, tried: &Tried::default(), model: None, now: now() };
+    let tried = Tried::default();
+    let settled = row.state == State::Bound;
+    let choice = Choice { home: Some(row.account), settled, ..Choice::any(PoolId::DEFAULT, &tried, now()) };
     let serves = gateway.fleet().serves(row.account, &choice);
     let why_out = account.as_ref().map_or("not loaded", |a| a.state.as_str());
     let pending = row.pending.map(|p| gateway.account_label(p));

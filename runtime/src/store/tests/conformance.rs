@@ -49,21 +49,21 @@ fn apply(store: &Store, step: &Step, now: Time) {
         Step::Reserve { tenant, keys, account, stale } => {
             let seen = if *stale { Epoch(0) } else { store.table().epoch() };
             let op = Op::Reserve { account: AccountId(*account), seen, ttl: TTL };
-            store.answer(TenantId(*tenant), &keys_of(*tenant, keys), op, now);
+            store.answer(Subject::new(TenantId(*tenant), &keys_of(*tenant, keys)), op, now);
         }
         Step::Pend { tenant, keys, next } => {
             let keys = keys_of(*tenant, keys);
             if let Some(view) = look(store, TenantId(*tenant), &keys, now) {
                 let op = Op::Pend { fence: view.fence, expect: view.pending, next: AccountId(*next) };
-                store.answer(TenantId(*tenant), &keys, op, now);
+                store.answer(Subject::new(TenantId(*tenant), &keys), op, now);
             }
         }
         Step::Complete { tenant, keys, account, fenced, pinned, ttl } => {
             let keys = keys_of(*tenant, keys);
             let fence = look(store, TenantId(*tenant), &keys, now).map(|v| v.fence).filter(|_| *fenced);
             let (account, ttl) = (AccountId(*account), Millis::secs(*ttl));
-            let op = Op::Complete { fence, account, seen: store.table().epoch(), ttl, pinned: *pinned };
-            store.answer(TenantId(*tenant), &keys, op, now);
+            let op = Op::Complete { fence, account, seen: store.table().epoch(), ttl, pinned: *pinned, inserts: true };
+            store.answer(Subject::new(TenantId(*tenant), &keys), op, now);
         }
         Step::Erase(what, which) => {
             let first = store.table().rows().map(|r| (r.tenant, r.id)).min();
@@ -75,7 +75,7 @@ fn apply(store: &Store, step: &Step, now: Time) {
             store.erase(scope);
         }
         Step::Purge => {
-            smol::block_on(store.purge_expired(now)).unwrap();
+            purge_all(store, now);
         }
         Step::Flush => {
             store.flush_renewals();
@@ -128,7 +128,7 @@ proptest! {
             }
             store.table().check().map_err(TestCaseError::fail)?;
         }
-        smol::block_on(store.purge_expired(Time(now.0 + 100_000_000_000))).unwrap();
+        purge_all(&store, Time(now.0 + 100_000_000_000));
         durable(&store);
         prop_assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 0);
         prop_assert_eq!(count(&store, "SELECT count(*) FROM binding_keys"), 0);

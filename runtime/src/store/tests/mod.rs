@@ -17,7 +17,7 @@ use homing_core::ids::{AccountId, Seq, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::row::{Row, View};
 use homing_core::settings::Caps;
-use homing_core::store::{Answer, Completion, Op};
+use homing_core::store::{Answer, Completion, Op, Subject};
 use homing_core::time::{Millis, Time};
 use tempfile::TempDir;
 
@@ -58,7 +58,7 @@ pub(super) fn session(tenant: TenantId, value: &str) -> Keys {
 }
 
 pub(super) fn look(store: &Store, tenant: TenantId, keys: &Keys, now: Time) -> Option<View> {
-    match store.answer(tenant, keys, Op::Look, now) {
+    match store.answer(Subject::new(tenant, keys), Op::Look, now) {
         Answer::Looked { view, .. } => view,
         other => panic!("a look was answered with {other:?}"),
     }
@@ -66,16 +66,18 @@ pub(super) fn look(store: &Store, tenant: TenantId, keys: &Keys, now: Time) -> O
 
 /// Reserves and completes, as one served turn does; the change the turn rests on.
 pub(super) fn serve(store: &Store, tenant: TenantId, keys: &Keys, account: AccountId, now: Time) -> (Completion, Seq) {
-    let Answer::Looked { view, epoch } = store.answer(tenant, keys, Op::Look, now) else { panic!("no look") };
+    let Answer::Looked { view, epoch } = store.answer(Subject::new(tenant, keys), Op::Look, now) else {
+        panic!("no look")
+    };
     let view = match view {
         Some(view) => view,
-        None => match store.answer(tenant, keys, Op::Reserve { account, seen: epoch, ttl: TTL }, now) {
+        None => match store.answer(Subject::new(tenant, keys), Op::Reserve { account, seen: epoch, ttl: TTL }, now) {
             Answer::Reserved(view) | Answer::Found(view) => view,
             other => panic!("a reservation was answered with {other:?}"),
         },
     };
-    let op = Op::Complete { fence: Some(view.fence), account, seen: epoch, ttl: TTL, pinned: false };
-    match store.answer(tenant, keys, op, now) {
+    let op = Op::Complete { fence: Some(view.fence), account, seen: epoch, ttl: TTL, pinned: false, inserts: true };
+    match store.answer(Subject::new(tenant, keys), op, now) {
         Answer::Completed { how, seq } => (how, seq),
         other => panic!("a completion was answered with {other:?}"),
     }
@@ -110,4 +112,10 @@ pub(super) fn run_raw(store: &Store, sql: &'static str) {
     };
     store.writer.submit(Box::new(job)).unwrap();
     smol::block_on(wait.recv()).unwrap().unwrap();
+}
+
+/// Removes what has expired, batch by batch; returns how many rows went.
+fn purge_all(store: &Store, now: Time) -> usize {
+    let batches = std::iter::from_fn(|| Some(smol::block_on(store.purge_expired(now)).unwrap()));
+    batches.take_while(|gone| *gone > 0).sum()
 }

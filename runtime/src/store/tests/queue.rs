@@ -14,6 +14,7 @@ fn row(id: u64, generation: u32) -> Row {
     Row {
         id: RowId(id),
         tenant: T1,
+        pool: None,
         generation: Generation(generation),
         account: A,
         state: State::Bound,
@@ -110,7 +111,7 @@ proptest! {
                         match change {
                             Change::Put(row) => { disk.insert(row.id.0, row.generation.0); }
                             Change::Delete(id) => { disk.remove(&id.0); }
-                            Change::Erased(..) => {}
+                            Change::Erased(..) | Change::PutPin(_) | Change::DropPin(_) => {}
                         }
                     }
                     for (_, id, generation) in history.iter().filter(|(s, ..)| *s <= batch.up_to.0) {

@@ -78,7 +78,7 @@ fn sqlite_cleanup() {
     }
     let fresh = Time(START.0 + TTL.0);
     serve(&store, T1, &session(T1, "fresh"), A, fresh);
-    assert_eq!(smol::block_on(store.purge_expired(fresh)).unwrap(), 2_500);
+    assert_eq!(purge_all(&store, fresh), 2_500);
     durable(&store);
     assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 1);
     assert_eq!(count(&store, "SELECT count(*) FROM binding_keys"), 1);
@@ -100,7 +100,7 @@ fn sqlite_cleanup_of_rows_that_expired_while_nothing_ran() {
     assert_eq!(store.len(), 1, "expired rows are not loaded");
     // A new session takes over the key of a row that is still in the file.
     serve(&store, T1, &session(T1, "7"), B, now);
-    assert_eq!(smol::block_on(store.purge_expired(now)).unwrap(), 1_500);
+    assert_eq!(purge_all(&store, now), 1_500);
     assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 2);
     let before = after_restart(&store);
     drop(store);
@@ -122,7 +122,7 @@ fn sqlite_restart() {
         serve(&store, T1, &session(T1, "kept"), a, START);
         serve(&store, T1, &session(T1, "erased"), B, START);
         let reserve = Op::Reserve { account: a, seen: homing_core::ids::Epoch(0), ttl: TTL };
-        assert!(matches!(store.answer(T2, &session(T2, "r"), reserve, START), Answer::Reserved(_)));
+        assert!(matches!(store.answer(Subject::new(T2, &session(T2, "r")), reserve, START), Answer::Reserved(_)));
         assert_eq!(store.erase(Scope::Account(B)).0, 1);
         epoch = store.table().epoch();
         durable(&store);
@@ -259,7 +259,7 @@ fn lower_caps_take_reservations_first_and_then_the_soonest_to_expire() {
         }
         for i in 0..5 {
             let op = Op::Reserve { account: A, seen: homing_core::ids::Epoch(0), ttl: TTL };
-            store.answer(T1, &session(T1, &format!("r{i}")), op, Time(START.0 + 50));
+            store.answer(Subject::new(T1, &session(T1, &format!("r{i}"))), op, Time(START.0 + 50));
         }
         serve(&store, T2, &session(T2, "0"), A, START);
         durable(&store);

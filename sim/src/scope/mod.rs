@@ -1,11 +1,15 @@
 //! How large a world is and what may happen in it. Every bound is small: rules break in small worlds.
 
+mod knob;
+
+pub use knob::{Draft, Knob};
+
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
 
 use crate::action::{FAULTS, Fault};
-use crate::ask::Form;
+use crate::ask::{FORMS, Form};
 use crate::event::ProcessId;
 
 /// What kind of store the processes have.
@@ -58,21 +62,14 @@ pub struct Scope {
     pub ticks: u32,
 }
 
-const ALL_FORMS: &[Form] = &[
-    Form::Header,
-    Form::HeaderAndShared,
-    Form::HeaderAndOwn,
-    Form::BodyAndShared,
-    Form::Own,
-    Form::Shared,
-    Form::Nothing,
-];
-
-/// The worlds of random runs; the first choice of a run names one.
+/// The fixed worlds of random runs; the first choice of a run names one, or [`SWARM`].
 pub const PROFILES: u8 = 9;
 
 /// A machine far behind, and one far ahead: by more than a life.
 const FAR_OFF: &[i64] = &[0, -90_000, 400_000];
+
+/// The first choice of a run whose world is drawn part by part.
+pub const SWARM: u8 = PROFILES;
 
 impl Scope {
     /// The profile with this number, modulo [`PROFILES`].
@@ -87,7 +84,7 @@ impl Scope {
             accounts: 3,
             tenants: 2,
             sessions: 2,
-            forms: ALL_FORMS,
+            forms: &FORMS,
             odd_requests: true,
             open: 5,
             fails: &FAULTS,
