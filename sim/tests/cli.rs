@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 fn sim(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_homing-sim")).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_homing-sim")).args(args).output().expect("the command starts")
 }
 
 fn text(bytes: &[u8]) -> String {

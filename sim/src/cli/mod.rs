@@ -2,6 +2,7 @@
 
 mod check;
 mod progress;
+mod scenario;
 mod show;
 mod sweep;
 
@@ -20,7 +21,7 @@ pub(crate) const BROKEN: u8 = 1;
 /// Nothing interesting happened, or not everything was visited.
 pub(crate) const INCONCLUSIVE: u8 = 2;
 /// The command line cannot be read.
-const USAGE: u8 = 3;
+pub(crate) const USAGE: u8 = 3;
 
 /// Prints; a reader that closed the pipe has seen enough.
 macro_rules! say {
@@ -64,6 +65,8 @@ enum Command {
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
     Planted(PlantedArgs),
+    /// Stories: scripts that are played and compared with their golden transcripts
+    Scenario(scenario::ScenarioArgs),
 }
 
 #[derive(Args, Debug)]
@@ -143,6 +146,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Check(args) => check::check(args, cli.plant, cli.json),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
+        Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
         Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
     }
 }

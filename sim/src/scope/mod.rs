@@ -175,6 +175,27 @@ impl Scope {
         Self { name: "small", faults: 2, ticks: 1, operators: true, ..Self::tiny() }
     }
 
+    /// The scopes of the exhaustive search, the smallest first.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        vec![Self::tiny(), Self::tiny_shared(), Self::small()]
+    }
+
+    /// The scope of the exhaustive search with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|scope| scope.name == name)
+    }
+
+    /// Its size in one line.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let Self { processes, tenants, accounts, sessions, asks, open, faults, ticks, .. } = self;
+        format!(
+            "{processes} processes, {tenants} tenants, {accounts} accounts, {sessions} sessions each, {asks} requests ({open} at once), {faults} faults, {ticks} ticks"
+        )
+    }
+
     /// As small as [`Self::tiny`], with two processes that share a database.
     #[must_use]
     pub fn tiny_shared() -> Self {
