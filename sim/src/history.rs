@@ -12,7 +12,7 @@ use homing_core::table::Table;
 use homing_core::time::Time;
 use homing_core::turn::{Outcome, Reason, Renewal, Request};
 
-use crate::event::{Cause, Event, ProcessId, TurnId};
+use crate::event::{Cause, Event, FIRST, ProcessId, TurnId};
 use crate::scope::StoreKind;
 
 /// One attempt of a request.
@@ -205,6 +205,8 @@ pub struct History {
     pub replaced: BTreeSet<AccountId>,
     /// What the upstream told each process of accounts that will not serve for a while.
     pub barred: BTreeMap<(ProcessId, AccountId, Barred), Bar>,
+    /// When an account gave a process a reason to hold something against it.
+    pub blamed: BTreeSet<(ProcessId, AccountId, Time)>,
     /// Accounts whose credential somebody tried to renew in a process since their standing was set there.
     pub renewed: BTreeSet<(ProcessId, AccountId)>,
 }
@@ -220,6 +222,7 @@ impl Default for History {
             writers: BTreeMap::new(),
             replaced: BTreeSet::new(),
             barred: BTreeMap::new(),
+            blamed: BTreeSet::new(),
             renewed: BTreeSet::new(),
         }
     }
@@ -252,7 +255,7 @@ impl History {
         let at = self.events;
         match event {
             Event::Came { turn, request, affinity, api_key, .. } => {
-                let process = facts.process.unwrap_or(ProcessId(0));
+                let process = facts.process.unwrap_or(FIRST);
                 self.stories.insert(*turn, Story::new(process, *request, *affinity, *api_key));
             }
             Event::Erased(scope, _) => {
@@ -284,9 +287,19 @@ impl History {
                 self.renewed.retain(|(process, a)| !here(process, a));
                 if standing.is_none() {
                     self.barred.retain(|(process, a, _), _| !here(process, a));
+                    self.forget_probes(facts.process, *account);
                 }
             }
             _ => self.absorb_turn(event, at, facts),
+        }
+    }
+
+    /// An account that was forgotten comes back with a clean slate: what found out about it before finds out nothing any more.
+    fn forget_probes(&mut self, process: Option<ProcessId>, account: AccountId) {
+        let here = self.stories.values_mut().filter(|story| Some(story.process) == process);
+        let attempts = here.flat_map(|story| &mut story.attempts);
+        for attempt in attempts.filter(|attempt| attempt.account == account) {
+            (attempt.probes, attempt.warms) = (false, false);
         }
     }
 
@@ -312,6 +325,7 @@ impl History {
             story.gone |= story.ended.is_none();
         }
         self.barred.retain(|(process, ..), _| !here(*process));
+        self.blamed.retain(|(process, ..)| !here(*process));
         self.renewed.retain(|(process, _)| !here(*process));
         if facts.store == StoreKind::Embedded {
             self.erased.retain(|e| e.durable);
@@ -320,9 +334,12 @@ impl History {
     }
 
     fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        if let Some(account) = blamed(event) {
+            self.blamed.insert((facts.process.unwrap_or(FIRST), account, facts.now));
+        }
         // Of an account that was forgotten nothing is learned.
         let known = |account| facts.fleet.get(account).is_some();
-        let here = facts.process.unwrap_or(ProcessId(0));
+        let here = facts.process.unwrap_or(FIRST);
         match *event {
             Event::Failed(_, account, _) if !known(account) => {}
             Event::Failed(_, account, Failure::QuotaSpent { until: Some(until) }) => {
@@ -348,6 +365,18 @@ impl History {
         if let Some(story) = event.turn().and_then(|turn| self.stories.get_mut(&turn)) {
             story.absorb(event, at, facts);
         }
+    }
+}
+
+/// The account that the event gives a reason to hold something against (R2).
+const fn blamed(event: &Event) -> Option<AccountId> {
+    match *event {
+        Event::Failed(_, account, failure) => match failure {
+            Failure::Unreachable | Failure::ForeignCiphertext | Failure::Request | Failure::CutOff => None,
+            _ => Some(account),
+        },
+        Event::Renewed(_, account, Renewal::Refused | Renewal::Unavailable) => Some(account),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use homing_core::fleet::Standing;
 use homing_core::time::{Millis, Time};
 use homing_core::turn::{Effect, Renewal, Reply};
 
-use super::World;
+use super::{World, planted};
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
@@ -142,11 +142,13 @@ impl World {
         let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
+        self.after_success(id, account);
         self.resume(id, Reply::Served { issued: false });
     }
 
     fn show(&mut self, id: TurnId) {
         self.emit(Event::Shown(id));
+        self.after_head(id);
         if self.plant == Some(Plant::RetriesAfterVisible)
             && let Some(open) = self.turns.get_mut(&id)
         {
@@ -175,18 +177,20 @@ impl World {
     fn fail(&mut self, id: TurnId, fault: Fault) {
         let Some(open) = self.open(id) else { return };
         let Some(account) = open.turn.account() else { return };
-        let failure = failure(fault, self.clock(open.process));
+        let (process, now) = (open.process, self.clock(open.process));
+        let failure = planted::said(self.plant, failure(fault, now));
         let before = (open.effect == Effect::Stream).then(|| open.before_visible.clone()).flatten();
         self.emit(Event::Failed(id, account, failure));
-        if self.plant == Some(Plant::RenewsOnFailure) {
-            self.renew_anyway(id);
+        self.after_failure(id, account);
+        if let Some(process) = self.processes.get_mut(&process).and_then(Option::as_mut) {
+            planted::blame(self.plant, &mut process.fleet, account, Some(failure), now);
         }
         if let Some(before) = before
             && let Some(open) = self.turns.get_mut(&id)
         {
             open.turn = before;
         }
-        self.resume(id, Reply::Failed(failure));
+        self.resume(id, Reply::Failed(planted::heard(self.plant, failure)));
     }
 
     /// Delivers the store's late answer.

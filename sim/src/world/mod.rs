@@ -11,6 +11,7 @@ mod fingerprint;
 mod flight;
 mod observe;
 mod operate;
+mod planted;
 mod process;
 mod settle;
 mod store;

@@ -89,6 +89,7 @@ impl World {
 
     pub(crate) fn purge(&mut self) {
         let (wall, at) = (self.store_wall(), self.keeper());
+        self.purge_too_much();
         let Some(table) = &mut self.store.table else { return };
         let gone = table.purge(wall);
         self.collect(Cause::Purge);

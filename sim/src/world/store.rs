@@ -13,7 +13,7 @@ use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
 use homing_core::time::{Millis, Time};
 
-use super::{World, process::Offset};
+use super::{World, planted, process::Offset};
 use crate::disk::Disk;
 use crate::event::{Cause, Event, ProcessId, TurnId};
 use crate::plant::Plant;
@@ -54,7 +54,7 @@ impl World {
 
     /// The table as its durable copy describes it; how many rows it could not take.
     pub(crate) fn restore(&mut self) -> usize {
-        let (table, refused) = self.store.disk.restore(self.caps());
+        let (table, refused) = planted::restored(self.plant, &self.store.disk, self.caps());
         self.store.newest = self.store.disk.rows().map(|row| row.renewed.max(row.created)).max().unwrap_or(Time(0));
         self.store.table = Some(table);
         refused
@@ -105,6 +105,9 @@ impl World {
         let answer = self.execute(&statement)?;
         self.emit(Event::Did { turn: id, op, answer: Some(answer) });
         self.collect(Cause::Op(id, op));
+        if op == Op::Look {
+            self.after_look(id);
+        }
         Some(answer)
     }
 
@@ -117,12 +120,14 @@ impl World {
             _ => self.store_wall(),
         };
         let table = self.store.table.as_mut()?;
-        let answer = super::asked::ask_table(table, self.plant, &statement.request, statement.op, decides);
+        let Statement { request, op, .. } = statement;
+        let answer = super::asked::ask_table(table, self.plant, request, planted::op(self.plant, *op), decides);
+        let answer = planted::answer(self.plant, answer, request, table, &self.history, decides);
         if !racing {
             return Some(answer);
         }
         table.flush();
-        Some(match (self.plant, answer, statement.op) {
+        Some(match (self.plant, answer, *op) {
             (Some(Plant::ShowsLoserOldRow), Answer::Lost(Some(view)), Op::Pend { fence, expect, .. }) => {
                 Answer::Lost(Some(homing_core::row::View { fence, pending: expect, ..view }))
             }
@@ -144,6 +149,9 @@ impl World {
         if self.plant == Some(Plant::LosesWrites) && upto.0 % 2 == 0 {
             changes.truncate(0);
             changes.push(Change::Delete(RowId(0)));
+        }
+        if self.plant == Some(Plant::CoalescesForEver) {
+            changes.retain(|change| !planted::only_renews(change, &self.history.rows));
         }
         self.store.disk.queue(changes, upto);
         if racing && !self.holds_back(&cause) {

@@ -5,7 +5,7 @@ use homing_core::row::State;
 use homing_core::store::{Answer, Op};
 use homing_core::turn::{Effect, Env, Reply, Step, Turn};
 
-use super::{Open, World};
+use super::{Open, World, planted};
 use crate::ask::Ask;
 use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
@@ -27,16 +27,10 @@ impl World {
         let api_key = self.api_keys.get(&ask.tenant).copied().unwrap_or_default();
         self.next_turn += 1;
         self.emit_at(Some(at), Event::Came { turn: id, ask, request, affinity, api_key });
-        match self.plant {
-            Some(Plant::SharesTenants) => request.keys = ask.keys("everyone"),
-            Some(Plant::SoftPins) => request.pin = None,
-            Some(Plant::BindsTheNameless) if request.keys.is_empty() => {
-                request.keys = Ask { form: crate::ask::Form::Header, ..ask }.keys("nobody");
-            }
-            _ => {}
-        }
+        let request = planted::request(self.plant, &ask, request);
         let Some(process) = self.processes.get_mut(&at).and_then(Option::as_mut) else { return };
-        let mut env = Env { fleet: &mut process.fleet, settings: &process.settings, now, word: 0 };
+        let settings = planted::settings(self.plant, process.settings);
+        let mut env = Env { fleet: &mut process.fleet, settings: &settings, now, word: 0 };
         let step = Turn::start(request, &mut env);
         self.take(at, id, ask, step);
     }
@@ -47,7 +41,8 @@ impl World {
         // Any word will do for jitter; one that depends on the request alone keeps equal states equal.
         let (now, word) = (self.clock(open.process), u64::from(id.0) * 40);
         let Some(process) = self.processes.get_mut(&open.process).and_then(Option::as_mut) else { return };
-        let mut env = Env { fleet: &mut process.fleet, settings: &process.settings, now, word };
+        let settings = planted::settings(self.plant, process.settings);
+        let mut env = Env { fleet: &mut process.fleet, settings: &settings, now, word };
         match open.turn.resume(reply, &mut env) {
             Ok(step) => {
                 self.take(open.process, id, open.ask, step);
@@ -64,6 +59,10 @@ impl World {
     fn take(&mut self, process: ProcessId, id: TurnId, ask: Ask, step: Step) {
         let Step { turn, effect, note } = step;
         self.emit(Event::Noted(id, note));
+        let effect = match self.process(process) {
+            Some(there) => planted::effect(self.plant, effect, &turn, &there.fleet, self.clock(process)),
+            None => effect,
+        };
         match effect {
             Effect::Dial { account, attempt } => {
                 let token = self.token_for(process, &ask, account);
@@ -115,8 +114,13 @@ impl World {
         } else if let Some(open) = self.turns.remove(&id) {
             let now = self.clock(open.process);
             if let Some(process) = self.processes.get_mut(&open.process).and_then(Option::as_mut) {
+                if let Some(account) = open.turn.account() {
+                    planted::blame(self.plant, &mut process.fleet, account, None, now);
+                }
                 let mut env = Env { fleet: &mut process.fleet, settings: &process.settings, now, word: 0 };
-                open.turn.abandon(&mut env);
+                if self.plant != Some(Plant::LeaksProbe) {
+                    open.turn.abandon(&mut env);
+                }
             }
         }
         self.emit(Event::Left(id, settled));
