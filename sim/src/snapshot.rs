@@ -6,23 +6,26 @@ use homing_core::time::Time;
 use homing_core::turn::Effect;
 use serde::{Deserialize, Serialize};
 
-use crate::event::TurnId;
+use crate::event::{ProcessId, TurnId};
 use crate::names::plain;
-use crate::world::{BEGINNING, Open, World};
+use crate::timeline::op_text;
+use crate::world::{BEGINNING, Open, Statement, World};
 
 /// What stands at one moment. Times are milliseconds since the run began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Snapshot {
-    /// The processes' clock.
+    /// The world's clock.
     pub time_ms: u64,
-    /// The wall clock, where it is another time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wall_ms: Option<u64>,
     /// Whether the session policy is on.
     pub policy: bool,
     /// Every process, up or down.
     pub processes: Vec<ProcessState>,
+    /// `up`, `away` where it cannot be reached, `down` where it died with its process.
+    pub store: String,
+    /// What requests asked of the store and wait for no longer: each may still be carried out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adrift: Vec<String>,
     /// The bindings of the store.
     pub rows: Vec<RowState>,
     /// The bindings that a crash right now would leave.
@@ -43,6 +46,17 @@ pub struct ProcessState {
     pub process: u8,
     /// Whether it runs.
     pub up: bool,
+    /// How far its clock is ahead of the world's; behind where negative.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clock_ahead_ms: i64,
+    /// How far the wall clock of its machine is ahead of the world's.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wall_ahead_ms: i64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(n: &i64) -> bool {
+    *n == 0
 }
 
 /// One binding.
@@ -112,25 +126,46 @@ impl World {
     /// The state as a person looks at it.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let store_now = self.wall();
-        let process = self.process.as_ref();
-        let rows = process.map(|_| self.rows.values().map(|row| row_state(row, store_now)).collect());
-        let account = |(id, placed): (&homing_core::ids::AccountId, _)| {
-            let known = process.and_then(|p| p.fleet.get(*id));
-            account_state(id.0, placed, known, self.now)
+        let decides = self.store_wall();
+        let rows = self.store.table.iter().flat_map(homing_core::table::Table::rows);
+        let mut rows: Vec<RowState> = rows.map(|row| row_state(row, decides)).collect();
+        rows.sort_unstable_by_key(|row| row.row);
+        let store = match (&self.store.table, self.store.away) {
+            (None, _) => "down",
+            (_, true) => "away",
+            (_, false) => "up",
         };
-        let turns = process.into_iter().flat_map(|p| &p.turns);
+        let adrift = |s: &Statement| format!("r{} {}", s.turn.0, plain(&op_text(&s.op)));
         Snapshot {
             time_ms: since(self.now),
-            wall_ms: (self.behind.0 > 0).then(|| since(self.wall())),
             policy: self.settings.session_affinity,
-            processes: self.scope.iter().map(|_| ProcessState { process: 0, up: process.is_some() }).collect(),
-            rows: rows.unwrap_or_default(),
-            durable: self.disk.rows().map(|row| row_state(row, store_now)).collect(),
-            uncommitted: self.disk.waiting(),
-            accounts: self.placed.iter().map(account).collect(),
-            turns: turns.map(|(id, open)| turn_state(*id, open)).collect(),
+            processes: self.processes.keys().map(|id| self.process_state(*id)).collect(),
+            store: store.into(),
+            adrift: self.store.flying.iter().map(adrift).collect(),
+            rows,
+            durable: self.store.disk.rows().map(|row| row_state(row, decides)).collect(),
+            uncommitted: self.store.disk.waiting(),
+            accounts: self.processes.keys().flat_map(|id| self.account_states(*id)).collect(),
+            turns: self.turns.iter().map(|(id, open)| turn_state(*id, open)).collect(),
         }
+    }
+
+    fn process_state(&self, id: ProcessId) -> ProcessState {
+        let ahead =
+            |time: Time| i64::try_from(time.0).unwrap_or(i64::MAX) - i64::try_from(self.now.0).unwrap_or(i64::MAX);
+        ProcessState {
+            process: id.0,
+            up: self.process(id).is_some(),
+            clock_ahead_ms: ahead(self.clock(id)),
+            wall_ahead_ms: ahead(self.wall(id)),
+        }
+    }
+
+    fn account_states(&self, id: ProcessId) -> impl Iterator<Item = AccountState> {
+        self.placed.iter().map(move |(account, placed)| {
+            let known = self.process(id).and_then(|process| process.fleet.get(*account));
+            AccountState { process: id.0, ..account_state(account.0, placed, known, self.clock(id)) }
+        })
     }
 }
 
@@ -174,7 +209,7 @@ fn account_state(
 fn turn_state(id: TurnId, open: &Open) -> TurnState {
     let late = if open.late.is_some() { ", done; the answer is under way" } else { "" };
     let waits = match open.effect {
-        Effect::Store(op) => format!("for the store: {}{late}", crate::timeline::op_text(&op)),
+        Effect::Store(op) => format!("for the store: {}{late}", op_text(&op)),
         Effect::Dial { account, .. } => format!("for a{} to answer", account.0),
         Effect::Stream => "for the end of a stream the client sees".into(),
         Effect::Wait(span) => format!("{} ms before the same account", span.0),
@@ -184,7 +219,7 @@ fn turn_state(id: TurnId, open: &Open) -> TurnState {
     };
     TurnState {
         turn: id.0,
-        process: 0,
+        process: open.process.0,
         asks: open.ask.name(),
         waits: plain(&waits),
         account: open.turn.account().map(|a| a.0),

@@ -36,12 +36,14 @@ pub struct Line {
 }
 
 /// The codes of events and what they mean. The first character says who acts.
-pub const CODES: [(&str, &str); 24] = [
+pub const CODES: [(&str, &str); 28] = [
     ("c>", "a client's request arrives"),
     ("c<", "the request ends, the client has its answer"),
     ("c!", "the client leaves"),
     ("s=", "the store does what a request asked"),
     ("s-", "the store never gets what a request asked"),
+    ("s_", "the request waits no longer; what it asked may still be carried out"),
+    ("s!", "the store does what was left behind; nobody is told"),
     ("s~", "a row of the store changes"),
     ("s<", "the request has the store's answer"),
     ("s?", "the request has no answer: the outcome is unknown"),
@@ -52,6 +54,8 @@ pub const CODES: [(&str, &str); 24] = [
     ("u+", "the attempt succeeds"),
     ("u!", "the attempt fails"),
     ("d=", "the disk has committed"),
+    ("d!", "the store cannot be reached"),
+    ("d+", "the store can be reached again, or begins again"),
     ("d<", "what the request rests on is durable"),
     ("d?", "the request ends before it is durable"),
     ("o.", "an operator, or the directory of accounts, changes something"),
@@ -123,6 +127,11 @@ fn describe(event: &Event) -> (&'static str, String) {
         }
         Event::Did { op, answer: None, .. } => ("s-", format!("{} never arrives", op_text(op))),
         Event::Did { op, answer: Some(answer), .. } => ("s=", format!("{} -> {}", op_text(op), answer_text(answer))),
+        Event::LeftBehind { op, .. } => ("s_", format!("{} is left behind", op_text(op))),
+        Event::Landed { op, answer: None, .. } => ("s-", format!("{} never arrives", op_text(op))),
+        Event::Landed { op, answer: Some(answer), .. } => {
+            ("s!", format!("late: {} -> {}", op_text(op), answer_text(answer)))
+        }
         Event::Row { before, after, .. } => ("s~", rows_text(before.as_ref(), after.as_ref())),
         Event::Told { answer: Answer::Unknown, .. } => ("s?", "outcome unknown".into()),
         Event::Told { .. } => ("s<", "answered".into()),
@@ -146,6 +155,11 @@ fn describe(event: &Event) -> (&'static str, String) {
         }
         Event::Stands(account, Some(standing)) => ("o.", format!("a{} is {standing:?}", account.0)),
         Event::Stands(account, None) => ("o.", format!("a{} is forgotten", account.0)),
+        Event::Placed(account, standing) => {
+            ("o.", format!("a{} is {standing:?}; processes have yet to hear it", account.0))
+        }
+        Event::Replaced { old, new } => ("o!", format!("the file of a{} holds another identity: a{}", old.0, new.0)),
+        Event::KeyReset(tenant) => ("o.", format!("t{} gets a new API key", tenant.0)),
         Event::Erased(scope, rows) => ("o!", format!("erases {scope:?}: {rows} rows")),
         Event::Purged(gone) => ("p.", format!("purges {gone} rows")),
         Event::Flushed(queued) => ("p.", format!("queues {queued} renewals")),
@@ -154,6 +168,10 @@ fn describe(event: &Event) -> (&'static str, String) {
         Event::Restarted(refused) => ("p+", format!("is up again, {refused} rows refused")),
         Event::Ticked(span) => ("p_", format!("{} ms pass", span.0)),
         Event::SetBack(span) => ("o!", format!("wall clock set back {} ms", span.0)),
+        Event::SetForth(span) => ("o!", format!("wall clock set forth {} ms", span.0)),
+        Event::Outage => ("d!", "the store cannot be reached".into()),
+        Event::Recovered => ("d+", "the store can be reached again".into()),
+        Event::Rebooted(refused) => ("d+", format!("the store begins again, {refused} rows refused")),
         Event::Affinity(on) => ("o.", format!("session policy {}", if *on { "on" } else { "off" })),
         Event::Healed => ("p.", "trouble is over".into()),
         Event::Settled(None) => ("p.", "everything ended and settled".into()),

@@ -46,6 +46,17 @@ fn session(args: &[&str], typed: &[&str]) -> (String, Option<i32>) {
     (String::from_utf8_lossy(&out.stdout).into_owned(), out.status.code())
 }
 
+/// What a golden file holds must not depend on the numbers of choices: `0.0.1` becomes `CHOICES`.
+fn unnumbered(said: &str) -> String {
+    let word = |word: &str| {
+        let numbers =
+            word.contains('.') && word.split('.').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        if numbers { "CHOICES".to_owned() } else { word.to_owned() }
+    };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    said.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn file(name: &str) -> String {
     format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
 }
@@ -98,7 +109,7 @@ fn another_choice_is_a_fork_that_can_be_undone_and_healed() {
         "undo",
         "redo",
     ];
-    insta::assert_snapshot!(debug("broken-2.trace", &typed).0);
+    insta::assert_snapshot!(unnumbered(&debug("broken-2.trace", &typed).0));
 }
 
 #[test]
@@ -133,10 +144,10 @@ fn what_is_no_command_is_told_and_the_session_goes_on() {
 fn a_person_chooses_in_a_fresh_world() {
     let path = file("human.trace");
     let save = format!("save {path}");
-    let typed = ["list", "do setup 1", "do ask t1/s0/h", "0", "0", "do serve r0", "choices", &save];
+    let typed = ["do setup 1", "do ask t1/s0/h", "list", "0", "0", "do serve r0", "choices", &save];
     let (said, status) = session(&["run", "--human"], &typed);
     assert_eq!(status, Some(0), "what was chosen breaks no rule");
-    insta::assert_snapshot!(said.replace(&path, "FILE"));
+    insta::assert_snapshot!(unnumbered(&said.replace(&path, "FILE")));
     let (again, _) = session(&["debug", &path], &["run until event u+ r0"]);
     assert!(again.contains("u+ r0   served by a1"), "{again}");
 }

@@ -7,9 +7,14 @@ use crate::snapshot::{AccountState, RowState, Snapshot, TurnState};
 
 /// The clocks, the processes and the policy.
 pub(super) fn facts(state: &Snapshot) -> Vec<String> {
-    let wall = state.wall_ms.map(|ms| format!(", wall clock +{ms} ms")).unwrap_or_default();
-    let mut all = vec![format!("clock: +{} ms{wall}", state.time_ms)];
-    all.extend(state.processes.iter().map(|p| format!("process p{}: {}", p.process, if p.up { "up" } else { "down" })));
+    let mut all = vec![format!("clock: +{} ms", state.time_ms)];
+    let off = |name: &str, ms: i64| if ms == 0 { String::new() } else { format!(", its {name} is off by {ms} ms") };
+    all.extend(state.processes.iter().map(|p| {
+        let (clock, wall) = (off("clock", p.clock_ahead_ms), off("wall clock", p.wall_ahead_ms));
+        format!("process p{}: {}{clock}{wall}", p.process, if p.up { "up" } else { "down" })
+    }));
+    all.push(format!("store: {}", state.store));
+    all.extend(state.adrift.iter().map(|what| format!("adrift: {what}")));
     all.push(format!("session policy: {}", if state.policy { "on" } else { "off" }));
     all.push(format!("batches not durable: {}", state.uncommitted));
     all

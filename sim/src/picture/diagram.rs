@@ -56,6 +56,8 @@ pub enum Kind {
     Failure,
     /// It never arrives.
     Lost,
+    /// Nobody waits for it any longer; it may still arrive.
+    Adrift,
     /// It arrives, but later: the arrow began with this one of the drawn lines.
     Late(usize),
 }
@@ -203,6 +205,8 @@ impl<'a> Drawing<'a> {
                 self.change(line, |r| r.done = Some((at, row)));
                 arrow(process, Place::Store, Kind::Ask, ask)
             }
+            "s_" => arrow(process, Place::Store, Kind::Adrift, &line.what),
+            "s!" => arrow(process, Place::Store, self.left_behind(line), ask),
             "s~" => Figure::Point(Place::Store, line.what.clone()),
             "s<" => {
                 let kind = self.answered(at, line);
@@ -231,6 +235,15 @@ impl<'a> Drawing<'a> {
             Some((then, row)) if then != at => Kind::Late(row),
             _ => Kind::Answer,
         }
+    }
+
+    /// Where what lands now was left behind.
+    fn left_behind(&self, line: &Line) -> Kind {
+        let op = line.what.trim_start_matches("late: ").split(" -> ").next().unwrap_or_default();
+        let began = |drawn: &Drawn<'_>| {
+            drawn.line.who == line.who && drawn.line.code == "s_" && drawn.line.what.starts_with(op)
+        };
+        self.drawn.iter().rposition(began).map_or(Kind::Ask, Kind::Late)
     }
 
     /// What the store made of the request's last operation, from the line in which it did it.
@@ -262,7 +275,12 @@ fn of_world(line: &Line) -> Figure {
     match (line.code.as_str(), line.account, process) {
         ("p!", _, Some(process)) => Figure::Down(process),
         ("p+", _, Some(process)) => Figure::Up(process),
-        ("o." | "o!", Some(account), _) => Figure::Point(Place::Account(account), line.what.clone()),
+        ("d!", ..) => Figure::Down(Place::Store),
+        ("d+", ..) => Figure::Up(Place::Store),
+        ("o." | "o!", Some(account), Some(process)) => {
+            Figure::Point(Place::Account(account), format!("{} for {}", line.what, process.id()))
+        }
+        ("o." | "o!", Some(account), None) => Figure::Point(Place::Account(account), line.what.clone()),
         ("s~" | "d=", ..) => Figure::Point(Place::Store, line.what.clone()),
         (_, _, Some(process)) => Figure::Point(process, line.what.clone()),
         _ => Figure::Band(line.what.clone()),

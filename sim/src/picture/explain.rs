@@ -85,11 +85,11 @@ impl About {
     fn concerns(&self, line: &Line) -> bool {
         let its = self.turns.contains(&line.who);
         match line.code.as_str() {
-            "c>" | "c<" | "c!" | "s-" | "s?" | "u>" | "u+" | "u!" | "d?" => its,
+            "c>" | "c<" | "c!" | "s-" | "s?" | "s_" | "s!" | "u>" | "u+" | "u!" | "d?" => its,
             "s=" => its && !line.what.starts_with("look"),
             "s~" => line.row.is_some_and(|row| self.rows.contains(&row)),
             "o." | "o!" => line.account.is_none_or(|account| self.accounts.contains(&account)),
-            "p!" | "p+" => true,
+            "p!" | "p+" | "d!" | "d+" => true,
             _ => false,
         }
     }
@@ -108,6 +108,11 @@ pub(super) fn sentence(line: &Line) -> String {
             format!("Request {who} asks the store: {ask}. What the store makes of it: {answer}.")
         }
         "s-" => format!("Request {who} asks the store, but its {what}."),
+        "s_" => format!("Request {who} waits no longer; its {what} and may still be carried out."),
+        "s!" => format!(
+            "What {who} left behind is carried out: {}.",
+            what.trim_start_matches("late: ").replace(" -> ", "; the outcome, which nobody is told: ")
+        ),
         "s~" => format!("In the store: {what}."),
         "s<" => format!("Request {who} has the store's answer."),
         "s?" => format!("Request {who} gets no answer: for it the outcome is unknown."),
@@ -122,6 +127,7 @@ pub(super) fn sentence(line: &Line) -> String {
         "o." | "o!" => format!("From outside: {what}."),
         "p!" | "p+" if line.process.is_some() => format!("Process {process} {what}."),
         "p_" => format!("Time: {what}."),
+        "d!" | "d+" => format!("From here on {what}."),
         _ if who == "." => format!("{what}."),
         _ => format!("Request {who}: {what}."),
     }

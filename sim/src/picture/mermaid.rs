@@ -36,8 +36,10 @@ fn draw(drawn: &Drawn<'_>, diagram: &Diagram<'_>, out: &mut String) {
                 Kind::Answer => ("-->>", ""),
                 Kind::Failure => ("--x", ""),
                 // Late answers arrive, behind what happened in between.
+                Kind::Late(_) if label.starts_with("late: ") => ("->>", ""),
                 Kind::Late(_) => ("-->>", "late: "),
                 Kind::Lost => ("-x", ""),
+                Kind::Adrift => ("--)", ""),
             };
             let who =
                 if label.starts_with(&drawn.line.who) { String::new() } else { format!("{} ", safe(&drawn.line.who)) };

@@ -13,7 +13,9 @@ pub(super) const fn account(event: &Event) -> Option<AccountId> {
         | Event::Failed(_, account, _)
         | Event::Renews(_, account)
         | Event::Renewed(_, account, _)
-        | Event::Stands(account, _) => Some(account),
+        | Event::Stands(account, _)
+        | Event::Placed(account, _) => Some(account),
+        Event::Replaced { old, .. } => Some(old),
         _ => None,
     }
 }
@@ -22,7 +24,10 @@ pub(super) const fn account(event: &Event) -> Option<AccountId> {
 pub(super) fn row(event: &Event) -> Option<RowId> {
     match event {
         Event::Row { before, after, .. } => after.as_ref().or(before.as_ref()).map(|row| row.id),
-        Event::Did { op, answer, .. } => answer.as_ref().and_then(told).or_else(|| fenced(op)),
+        Event::Did { op, answer, .. } | Event::Landed { op, answer, .. } => {
+            answer.as_ref().and_then(told).or_else(|| fenced(op))
+        }
+        Event::LeftBehind { op, .. } => fenced(op),
         Event::Told { answer, .. } => told(answer),
         _ => None,
     }

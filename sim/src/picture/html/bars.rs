@@ -71,7 +71,7 @@ fn place(bars: &mut [Bar]) {
 
 /// What stands: the table's rows, or the disk's where no process is up.
 fn standing(state: &Snapshot) -> impl Iterator<Item = (&RowState, bool)> {
-    let down = !state.processes.iter().any(|p| p.up);
+    let down = state.store == "down";
     let rows = if down { &state.durable } else { &state.rows };
     rows.iter().map(move |row| (row, down))
 }

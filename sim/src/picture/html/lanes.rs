@@ -138,16 +138,17 @@ impl Geometry {
     fn lifelines(&self, diagram: &Diagram<'_>, out: &mut String) {
         for place in &diagram.lanes {
             let x = self.lane(diagram, place);
-            if !matches!(place, Place::Process(_)) {
-                line("life", (x, 0), (x, self.height), out);
-                continue;
-            }
+            let alive = match place {
+                Place::Process(_) => "life process",
+                Place::Store => "life store",
+                Place::Client(_) | Place::Account(_) => "life",
+            };
             let (mut since, mut up) = (0, true);
             for drawn in &diagram.drawn {
                 let y = drawn.row * ROW + ROW / 2;
                 match &drawn.figure {
                     Figure::Down(p) if p == place && up => {
-                        line("life process", (x, since), (x, y), out);
+                        line(alive, (x, since), (x, y), out);
                         (since, up) = (y, false);
                     }
                     Figure::Up(p) if p == place && !up => {
@@ -157,7 +158,7 @@ impl Geometry {
                     _ => {}
                 }
             }
-            line(if up { "life process" } else { "life down" }, (x, since), (x, self.height), out);
+            line(if up { alive } else { "life down" }, (x, since), (x, self.height), out);
         }
     }
 
@@ -239,6 +240,7 @@ impl Geometry {
             Kind::Answer => "arrow answer",
             Kind::Failure => "arrow answer failure",
             Kind::Lost => "arrow lost",
+            Kind::Adrift => "arrow adrift",
             Kind::Late(_) => "arrow answer late",
         };
         match kind {
@@ -248,11 +250,15 @@ impl Geometry {
                 line(class, (x1, y), (end, y), out);
                 cross(end, y, out);
             }
+            Kind::Adrift => {
+                line(class, (x1, y), (middle, y), out);
+                let _ = write!(out, "<circle class=\"point\" cx=\"{middle}\" cy=\"{y}\" r=\"3.5\"/>");
+            }
             Kind::Late(_) => line(class, (x1, began), (x2, y), out),
             _ => line(class, (x1, y), (x2, y), out),
         }
-        let late = if matches!(kind, Kind::Late(_)) { "late: " } else { "" };
-        let trouble = matches!(kind, Kind::Lost | Kind::Failure | Kind::Late(_));
+        let late = if matches!(kind, Kind::Late(_)) && !what.starts_with("late: ") { "late: " } else { "" };
+        let trouble = matches!(kind, Kind::Lost | Kind::Failure | Kind::Late(_) | Kind::Adrift);
         let class = if trouble { "label trouble" } else { "label" };
         label(class, middle, y - 9, &format!("{late}{}", named(of, what)), (GUTTER, self.lanes), out);
     }

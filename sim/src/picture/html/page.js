@@ -59,10 +59,12 @@
 
   const facts = (state) => {
     const parts = ["clock " + seconds(state.time_ms)];
-    if (state.wall_ms !== undefined) parts.push("wall clock " + seconds(state.wall_ms));
-    state.processes.forEach((p) => parts.push("p" + p.process + (p.up ? " up" : " DOWN")));
-    parts.push("session policy " + (state.policy ? "on" : "off"));
+    const off = (name, ms) => (ms ? ", " + name + " off by " + ms / 1000 + " s" : "");
+    state.processes.forEach((p) => parts.push(
+      "p" + p.process + (p.up ? " up" : " DOWN") + off("clock", p.clock_ahead_ms) + off("wall clock", p.wall_ahead_ms)));
+    parts.push("store " + state.store, "session policy " + (state.policy ? "on" : "off"));
     if (state.uncommitted > 0) parts.push(state.uncommitted + " batches not on disk");
+    (state.adrift || []).forEach((what) => parts.push("adrift: " + what));
     return parts.join(" · ");
   };
 

@@ -86,8 +86,8 @@ fn help(trace: &Trace, out: &mut String) {
          <li>Time runs down. Every line is one thing that happened, lines on one ground are one step.</li>\n\
          <li><b class=\"sample\">──▶</b> somebody asks; <b class=\"sample\">╌╌▷</b> somebody answers.</li>\n\
          <li><b class=\"sample\">╌╌✕</b> broken: it never arrives. A request that is lost was not done; an answer that is lost was.</li>\n\
-         <li>A slanted line: the answer comes late, after other things happened.</li>\n\
-         <li>A gap in a process's thick line: it is down, and everything in its memory is gone.</li>\n\
+         <li>A slanted line: the answer comes late, or a write lands late, after other things happened. A dotted line that ends in a circle was left behind: nobody waits for it.</li>\n\
+         <li>A gap in a process's thick line: it is down, and everything in its memory is gone. A gap in the store's line: it cannot be reached.</li>\n\
          <li>Bars on the right: bindings, in the colour and with the name of their account.</li>\n\
          <li>Keys: <kbd>↓</kbd> <kbd>↑</kbd> (or <kbd>j</kbd> <kbd>k</kbd>) step, <kbd>Home</kbd> <kbd>End</kbd>, <kbd>v</kbd> the broken step.</li>\n\
          </ul></div>\n<div><h3>Words</h3><dl>\n",
