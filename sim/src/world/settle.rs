@@ -91,7 +91,7 @@ impl World {
     fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
         let mut enabled = Vec::new();
         let open = self.turns.len();
-        for _ in 0..=open * STEPS_MAX {
+        for _ in 0..=open * STEPS_MAX + self.store.disk.waiting() {
             if self.turns.is_empty() || self.violation.is_some() {
                 return Ok(());
             }
