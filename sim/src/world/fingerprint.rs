@@ -39,6 +39,7 @@ impl World {
         (&self.walls, self.faults, self.asks, self.ticks).hash(to);
         (&self.placed, self.settings).hash(to);
         to.set(&self.api_keys, |key, to| key.hash(to));
+        (&self.pools, &self.ids, &self.history.pins).hash(to);
         to.set(&self.tokens, |((tenant, session), (token, issuer)), to| {
             (tenant, session, issuer).hash(to);
             for (process, there) in self.live() {
@@ -66,7 +67,7 @@ impl World {
             Effect::Wait(_) => Effect::Wait(Millis(0)),
             other => other,
         };
-        (open.process, open.ask, &open.turn, effect, open.late, open.left).hash(to);
+        (open.process, open.ask, open.anchors, &open.turn, effect, open.late, open.left).hash(to);
         if let Some(story) = self.history.story(id) {
             self.hash_story(story, to);
         }
@@ -80,8 +81,8 @@ impl World {
         }
         // What an open request left behind is part of that request.
         let orphans = self.store.flying.iter().filter(|statement| !self.turns.contains_key(&statement.turn));
-        to.set(orphans, |Statement { turn, process, request, op }, to| {
-            (process, request, op).hash(to);
+        to.set(orphans, |Statement { turn, process, request, anchors, op }, to| {
+            (process, request, anchors, op).hash(to);
             if let Some(story) = self.history.story(*turn) {
                 self.hash_story(story, to);
             }
@@ -90,6 +91,7 @@ impl World {
 
     /// What oracles still compare with. Where in the run something happened matters only by what came behind it.
     fn hash_story(&self, story: &Story, to: &mut impl Canon) {
+        (story.expected, story.anchors).hash(to);
         (story.affinity, story.asked, story.did, &story.told, &story.failures).hash(to);
         for attempt in &story.attempts {
             (attempt.account, attempt.reason, attempt.at, attempt.probes, attempt.warms).hash(to);
