@@ -1,10 +1,12 @@
 //! The bug base: schedules that broke a rule once, one a line, run again for ever.
 //!
 //! What is kept are the texts of the actions, not the choices: these change their meaning whenever something new can happen.
+//! A text behind `!` says what must not be possible there: some defects show only in what is on offer.
 
 use serde::{Deserialize, Serialize};
 
-use crate::choose::{ByName, Divergence};
+use crate::action::Action;
+use crate::choose::{ByName, Chooser, Divergence};
 use crate::run::{Plan, Report, run};
 
 /// The cases that come with this version.
@@ -20,7 +22,8 @@ pub struct Case {
     pub rule: String,
     /// The defect in one sentence.
     pub defect: String,
-    /// The shrunk schedule: the texts of its actions, the choice of the world first.
+    /// The shrunk schedule: the texts of its actions, the choice of the world first. With `!` before it: what must not be
+    /// possible there.
     pub actions: Vec<String>,
 }
 
@@ -56,6 +59,16 @@ pub struct Rerun {
     pub report: Report,
     /// The first step that could not be taken. A version without the defect may go another way from there on.
     pub left: Option<Divergence>,
+    /// What was possible where it must not be.
+    pub offered: Option<String>,
+}
+
+impl Rerun {
+    /// Whether the case holds.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.report.violation.is_none() && self.offered.is_none()
+    }
 }
 
 /// Reads a bug base: a case a line; empty lines and lines that begin with `#` are passed over.
@@ -100,12 +113,40 @@ impl Case {
         serde_json::to_string(self).map_err(|error| Unreadable::NoCase { line: 0, error })
     }
 
+    /// The texts of the actions, without what must not be possible.
+    pub fn steps(&self) -> impl Iterator<Item = &str> {
+        self.actions.iter().map(String::as_str).filter(|text| !text.starts_with('!'))
+    }
+
     /// Runs it again, in this version of everything.
     #[must_use]
     pub fn rerun(&self) -> Rerun {
-        let mut chooser = ByName::new(&self.actions);
-        let report = run(&Plan { steps: self.actions.len(), ..Plan::default() }, &mut chooser);
-        Rerun { report, left: chooser.divergence().cloned() }
+        let texts: Vec<&str> = self.steps().collect();
+        let mut chooser = Watchful { follows: ByName::new(&texts), left: &self.actions, offered: None };
+        // One more than there are: it is asked once more behind the last, where something may have to be impossible as well.
+        let report = run(&Plan { steps: texts.len() + 1, ..Plan::default() }, &mut chooser);
+        let Watchful { follows, offered, .. } = chooser;
+        Rerun { report, left: follows.divergence().cloned(), offered }
+    }
+}
+
+/// Follows a case and looks at what is on offer where something must not be.
+struct Watchful<'a> {
+    follows: ByName<'a, &'a str>,
+    left: &'a [String],
+    offered: Option<String>,
+}
+
+impl Chooser for Watchful<'_> {
+    fn pick(&mut self, enabled: &[Action]) -> Option<usize> {
+        while let Some((text, rest)) = self.left.split_first() {
+            self.left = rest;
+            let Some(unwanted) = text.strip_prefix('!') else { break };
+            if enabled.iter().any(|action| action.to_string() == unwanted) {
+                self.offered.get_or_insert_with(|| unwanted.to_owned());
+            }
+        }
+        self.follows.pick(enabled)
     }
 }
 

@@ -10,9 +10,9 @@ fn what_once_broke_a_rule_holds() {
     assert!(cases.len() >= 9, "the bug base was not read: {} cases", cases.len());
     for case in cases {
         let again = case.rerun();
-        assert_eq!(again.report.violation, None, "{} again: {}", case.rule, case.defect);
+        assert!(again.holds(), "{} again: {}: {again:?}", case.rule, case.defect);
         // A repaired core may go another way near the end. One that goes another way early has lost its case.
-        let (taken, steps) = (again.report.choices.len(), case.actions.len());
+        let (taken, steps) = (again.report.choices.len(), case.steps().count());
         assert!(taken * 4 >= steps * 3, "only {taken} of {steps} steps could be taken: {}", case.defect);
     }
 }
@@ -35,4 +35,23 @@ fn a_case_is_written_down_and_read_back() {
     assert_eq!(again.left, None);
     assert_eq!(again.report.actions, broken.actions);
     assert_eq!(again.report.violation, None, "without the planted bug it holds");
+}
+
+/// Some defects show only in what is on offer.
+#[test]
+fn what_must_not_be_possible_is_looked_for() {
+    let case = |actions: &[&str]| Case {
+        date: "2026-12-01".into(),
+        rule: "B15".into(),
+        defect: "An end went out too early.".into(),
+        actions: actions.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    let held = case(&["setup 1", "ask t1/s0/h", "!serve r0", "answer r0", "!release r0"]).rerun();
+    assert!(held.holds());
+    assert_eq!(held.report.choices.len(), 3);
+    let offered = case(&["setup 1", "ask t1/s0/h", "!answer r0", "answer r0"]).rerun();
+    assert_eq!(offered.offered.as_deref(), Some("answer r0"));
+    assert!(!offered.holds());
+    let at_the_end = case(&["setup 1", "ask t1/s0/h", "!answer r0"]).rerun();
+    assert_eq!(at_the_end.offered.as_deref(), Some("answer r0"));
 }

@@ -85,7 +85,7 @@ fn print_all(cases: &[Case], as_json: bool) -> u8 {
         if as_json {
             say!("{}", json!({ "number": number, "case": case }));
         } else {
-            say!("{number:>3}  {} {:<7} {:>3} steps  {}", case.date, case.rule, case.actions.len(), case.defect);
+            say!("{number:>3}  {} {:<7} {:>3} steps  {}", case.date, case.rule, case.steps().count(), case.defect);
         }
     }
     HOLDS
@@ -101,7 +101,7 @@ fn rerun(cases: &[Case], numbers: &[usize], as_json: bool) -> Result<u8, String>
     for (number, case) in chosen {
         let again = case.rerun();
         all += 1;
-        broken += usize::from(again.report.violation.is_some());
+        broken += usize::from(!again.holds());
         print(number, case, &again, as_json);
     }
     if !as_json {
@@ -112,17 +112,18 @@ fn rerun(cases: &[Case], numbers: &[usize], as_json: bool) -> Result<u8, String>
 
 fn print(number: usize, case: &Case, again: &Rerun, as_json: bool) {
     let taken = again.report.choices.len();
-    let broken = again.report.violation.as_ref().map(ToString::to_string);
+    let offered = again.offered.as_ref().map(|text| format!("{text} is possible where it must not be"));
+    let broken = again.report.violation.as_ref().map(ToString::to_string).or(offered);
     if as_json {
         say!(
             "{}",
-            json!({ "number": number, "rule": case.rule, "steps": case.actions.len(), "taken": taken,
+            json!({ "number": number, "rule": case.rule, "steps": case.steps().count(), "taken": taken,
                     "violation": broken, "command": again.report.command(&Plan::default()) })
         );
         return;
     }
     let left = again.left.as_ref().map(|left| format!("; {left}")).unwrap_or_default();
-    say!("{number:>3}  {:<7} {taken} of {} steps taken{left}", case.rule, case.actions.len());
+    say!("{number:>3}  {:<7} {taken} of {} steps taken{left}", case.rule, case.steps().count());
     if let Some(broken) = broken {
         say!("     {broken}\n     {}", again.report.command(&Plan::default()));
     }

@@ -87,6 +87,14 @@ pub enum Plant {
     RepeatsTheUnrepeatable,
     /// The head of an answer counts as success.
     HeadersAreSuccess,
+    /// A shared store takes the clock of whoever asks for its own.
+    ProcessClockDecides,
+    /// A shared store answers before it commits.
+    CommitsLate,
+    /// A shared store shows the loser of a race the row that its statement began with.
+    ShowsLoserOldRow,
+    /// A process forgets where it saw its sessions at home, when the store is away.
+    ForgetsLastHome,
 }
 
 impl Plant {

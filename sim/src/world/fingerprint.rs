@@ -5,6 +5,8 @@ use std::hash::Hash as _;
 use homing_core::time::Millis;
 use homing_core::turn::Effect;
 
+use super::flight::Statement;
+use super::process::Process;
 use super::{Open, World};
 use crate::event::TurnId;
 use crate::explore::canon::{Canon, Encoding, Names};
@@ -15,7 +17,7 @@ impl World {
     /// A fingerprint of everything the future depends on, whatever its names. What happened is left out, what oracles still
     /// compare against is in.
     pub(crate) fn fingerprint(&self, symmetry: &Symmetry) -> u128 {
-        let names = Names::of(self.now, self.disk.durable(), |to| self.hash_state(to));
+        let names = Names::of(self.now, self.store.disk.durable(), |to| self.hash_state(to));
         let prints = symmetry.renamings.iter().map(|renaming| {
             let mut encoding = Encoding::new(&names, renaming);
             self.hash_state(&mut encoding);
@@ -24,24 +26,34 @@ impl World {
         prints.min().unwrap_or_default()
     }
 
-    /// Forgets what no rule looks back at: the events of the step, and requests that are over.
+    /// Forgets what no rule looks back at: the events of the step, and requests that are over and left nothing behind.
     pub(crate) fn forget(&mut self) {
         self.seen = Vec::new();
-        self.history.stories.retain(|_, story| story.open());
+        let flying = &self.store.flying;
+        let left_behind = |id: &TurnId| flying.iter().any(|statement| statement.turn == *id);
+        self.history.stories.retain(|id, story| story.open() || left_behind(id));
+        self.history.writers.clear();
     }
 
     fn hash_state(&self, to: &mut impl Canon) {
-        (self.behind, self.faults, self.asks, self.ticks).hash(to);
-        (&self.disk, &self.placed, &self.rows, self.settings).hash(to);
+        (&self.walls, self.faults, self.asks, self.ticks).hash(to);
+        (&self.placed, self.settings).hash(to);
+        to.set(&self.api_keys, |key, to| key.hash(to));
         to.set(&self.tokens, |((tenant, session), (token, issuer)), to| {
-            let known = self.process.as_ref().map(|p| p.states.belongs(*tenant, token, *issuer));
-            (tenant, session, issuer, known).hash(to);
+            (tenant, session, issuer).hash(to);
+            for (process, there) in self.live() {
+                (process, there.states.belongs(*tenant, token, *issuer)).hash(to);
+            }
         });
-        if let Some(process) = &self.process {
-            (process.table.epoch(), process.table.seq(), process.table.next_id(), process.newest).hash(to);
-            process.fleet.hash(to);
-            to.set(&process.turns, |(id, open), to| self.hash_turn(*id, open, to));
+        for (id, process) in &self.processes {
+            (id, process.is_some()).hash(to);
+            if let Some(Process { fleet, placed, unheard, settings, ahead, homes, .. }) = process {
+                (fleet, placed, unheard, settings, ahead).hash(to);
+                to.set(homes, |home, to| home.hash(to));
+            }
         }
+        to.set(&self.turns, |(id, open), to| self.hash_turn(*id, open, to));
+        self.hash_store(to);
         (self.history.last_id, &self.history.barred, &self.history.renewed).hash(to);
         for erased in &self.history.erased {
             (erased.scope, erased.last_id, erased.seq, erased.durable).hash(to);
@@ -54,10 +66,26 @@ impl World {
             Effect::Wait(_) => Effect::Wait(Millis(0)),
             other => other,
         };
-        (open.ask, &open.turn, effect, open.late, open.left).hash(to);
+        (open.process, open.ask, &open.turn, effect, open.late, open.left).hash(to);
         if let Some(story) = self.history.story(id) {
             self.hash_story(story, to);
         }
+        to.set(self.store.flying.iter().filter(|s| s.turn == id), |statement, to| statement.op.hash(to));
+    }
+
+    fn hash_store(&self, to: &mut impl Canon) {
+        (&self.store.disk, self.store.away, &self.history.rows).hash(to);
+        if let Some(table) = &self.store.table {
+            (table.epoch(), table.seq(), table.next_id(), self.store.newest).hash(to);
+        }
+        // What an open request left behind is part of that request.
+        let orphans = self.store.flying.iter().filter(|statement| !self.turns.contains_key(&statement.turn));
+        to.set(orphans, |Statement { turn, process, request, op }, to| {
+            (process, request, op).hash(to);
+            if let Some(story) = self.history.story(*turn) {
+                self.hash_story(story, to);
+            }
+        });
     }
 
     /// What oracles still compare with. Where in the run something happened matters only by what came behind it.
