@@ -21,6 +21,7 @@
 
 pub mod action;
 pub mod ask;
+pub mod bugs;
 pub mod choose;
 pub mod disk;
 pub mod event;

@@ -10,12 +10,14 @@ use homing_core::time::Millis;
 use super::{Action, FAULTS, Fault, Refreshed};
 use crate::ask::Ask;
 use crate::event::{FIRST, ProcessId, TurnId};
-use crate::scope::Knob;
+use crate::scope::{Knob, SWARM};
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = self.verb();
         match self {
+            // By name: its number rises with every further profile.
+            Self::Setup(SWARM) => write!(f, "{verb} swarm"),
             Self::Setup(world) => write!(f, "{verb} {world}"),
             Self::Draw(knob, value) => write!(f, "{verb} {} {value}", knob.name()),
             Self::Answer(turn)
@@ -128,6 +130,7 @@ impl Action {
     fn read(text: &str) -> Option<Self> {
         let (verb, rest) = text.split_once(' ').map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
         let action = match verb {
+            "setup" if rest == "swarm" => Self::Setup(SWARM),
             "setup" => Self::Setup(rest.parse().ok()?),
             "with" => {
                 let (knob, value) = rest.split_once(' ')?;
@@ -291,6 +294,7 @@ mod tests {
         let ask = Ask { tenant: TenantId(2), session: 1, form: Form::HeaderAndShared, oddity: Oddity::Plain };
         let texts = [
             (Action::Setup(3), "setup 3"),
+            (Action::Setup(SWARM), "setup swarm"),
             (Action::Draw(Knob::Ttl, 110), "with ttl 110"),
             (Action::Ask(FIRST, ask), "ask t2/s1/h+shared"),
             (Action::Ask(ProcessId(2), ask), "ask p2 t2/s1/h+shared"),

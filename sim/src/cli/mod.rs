@@ -1,5 +1,6 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod bugs;
 mod check;
 mod planted;
 mod progress;
@@ -66,6 +67,8 @@ enum Command {
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
     Planted(planted::PlantedArgs),
+    /// The bug base: schedules that broke a rule once
+    Bugs(bugs::BugsArgs),
     /// Stories: scripts that are played and compared with their golden transcripts
     Scenario(scenario::ScenarioArgs),
 }
@@ -135,6 +138,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Check(args) => check::check(args, cli.plant, cli.json),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
+        Command::Bugs(args) => bugs::bugs(args, cli.plant, cli.json),
         Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
         Command::Planted(args) => planted::run(args, cli.json),
     }
