@@ -2,9 +2,9 @@
 
 mod world;
 
-use homing_core::ids::{Epoch, RowId, Seq, TenantId};
+use homing_core::ids::{Epoch, Generation, RowId, Seq, TenantId};
 use homing_core::key::{Keys, SignalKind};
-use homing_core::row::{Change, EpochScope, KEYS_PER_ROW, Row, RowKeys, Scope, State};
+use homing_core::row::{Change, EpochScope, Fence, KEYS_PER_ROW, Row, RowKeys, Scope, State};
 use homing_core::settings::{Caps, Settings, TTL_MAX, TTL_MIN};
 use homing_core::store::{Answer, Completion, Op, Refusal, Subject};
 use homing_core::table::Table;
@@ -371,4 +371,25 @@ fn b7_an_earlier_success_that_comes_late_takes_no_life_away() {
     let short = Op::Complete { fence, account: A, seen: Epoch(0), ttl: Millis(1), pinned: false, inserts: true };
     w.table.answer(Subject::new(ADA, &header("s")), short, w.now);
     assert_eq!(w.row(&header("s")).map(|row| row.expires), Some(START.plus(TTL)));
+}
+
+#[test]
+fn b7_a_fence_that_never_was_renews_no_reservation() {
+    let mut w = World::new();
+    w.reserved(&header("s"), A);
+    let row = w.row(&header("s")).unwrap().clone();
+    let fence = Some(Fence { id: row.id, generation: Generation(5) });
+    w.wait(Millis(1));
+    let op = Op::Complete { fence, account: A, seen: Epoch(0), ttl: TTL, pinned: false, inserts: true };
+    let stale = Answer::Completed { how: Completion::Stale, seq: Seq(0) };
+    assert_eq!(w.table.answer(Subject::new(ADA, &header("s")), op, w.now), stale);
+    assert_eq!(w.row(&header("s")), Some(&row));
+}
+
+#[test]
+fn b15_a_key_that_joins_is_a_change_of_its_own() {
+    let mut w = World::new();
+    w.bound(&header("s"), A);
+    w.succeeds(&keys(&[(Header, "s"), (Cache, "p")]));
+    assert_eq!((w.row(&header("s")).map(|row| row.seq), w.table.seq()), (Some(Seq(2)), Seq(2)));
 }

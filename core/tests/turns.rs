@@ -144,6 +144,16 @@ fn r2_each_account_has_its_own_repeat_and_its_own_renewal() {
 }
 
 #[test]
+fn limits_no_account_is_tried_twice_by_one_request_but_for_its_repeat() {
+    let mut w = World::new();
+    w.bound(&header("s"), A);
+    // A failure without blame: nothing but the request's own memory keeps it from the same account.
+    [A, B, C].iter().for_each(|id| w.fails(*id, &[Failure::CutOff]));
+    let end = w.run(w.request("s"));
+    assert_eq!((end.dialled, end.outcome), (vec![A, B, C], Outcome::Out(Out::Soon { retry_after: Millis::secs(1) })));
+}
+
+#[test]
 fn r2_a_repeat_waits_a_random_time_below_the_setting() {
     for (word, wait) in [(7, 7), (249, 249), (250, 0), (u64::MAX, u64::MAX % 250)] {
         let mut w = World::new();
