@@ -1,6 +1,7 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
 mod check;
+mod planted;
 mod progress;
 mod scenario;
 mod show;
@@ -64,7 +65,7 @@ enum Command {
     /// The situations a sweep has to reach
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
-    Planted(PlantedArgs),
+    Planted(planted::PlantedArgs),
     /// Stories: scripts that are played and compared with their golden transcripts
     Scenario(scenario::ScenarioArgs),
 }
@@ -90,18 +91,6 @@ struct ChoiceArgs {
     /// Choices with dots between
     #[arg(long, value_parser = list)]
     choices: std::sync::Arc<Vec<u16>>,
-}
-
-#[derive(Args, Debug)]
-struct PlantedArgs {
-    /// One bug, by name
-    name: Option<String>,
-    /// All of them
-    #[arg(long, conflicts_with = "name")]
-    all: bool,
-    /// Most runs for each
-    #[arg(short = 'n', long, default_value_t = 5_000)]
-    runs: u64,
 }
 
 fn plant(name: &str) -> Result<Plant, String> {
@@ -147,7 +136,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
-        Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
+        Command::Planted(args) => planted::run(args, cli.json),
     }
 }
 

@@ -6,7 +6,7 @@ use homing_core::store::Answer;
 use homing_core::time::Millis;
 use homing_core::turn::{Effect, Renewal, Reply};
 
-use super::World;
+use super::{World, planted};
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, TurnId};
 use crate::plant::Plant;
@@ -115,11 +115,13 @@ impl World {
         let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
+        self.after_success(id, account);
         self.resume(id, Reply::Served { issued: false });
     }
 
     fn show(&mut self, id: TurnId) {
         self.emit(Event::Shown(id));
+        self.after_head(id);
         if self.plant == Some(Plant::RetriesAfterVisible)
             && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
         {
@@ -148,18 +150,19 @@ impl World {
     fn fail(&mut self, id: TurnId, fault: Fault) {
         let Some(open) = self.open(id) else { return };
         let Some(account) = open.turn.account() else { return };
-        let failure = self.failure(fault);
+        let failure = planted::said(self.plant, self.failure(fault));
         let before = (open.effect == Effect::Stream).then(|| open.before_visible.clone()).flatten();
         self.emit(Event::Failed(id, account, failure));
-        if self.plant == Some(Plant::RenewsOnFailure) {
-            self.renew_anyway(id);
+        self.after_failure(id, account);
+        if let Some(process) = &mut self.process {
+            planted::blame(self.plant, &mut process.fleet, account, Some(failure), self.now);
         }
         if let Some(before) = before
             && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
         {
             open.turn = before;
         }
-        self.resume(id, Reply::Failed(failure));
+        self.resume(id, Reply::Failed(planted::heard(self.plant, failure)));
     }
 
     fn failure(&self, fault: Fault) -> Failure {

@@ -7,6 +7,7 @@ mod apply;
 mod enabled;
 mod fingerprint;
 mod operate;
+mod planted;
 mod settle;
 mod store;
 mod turns;
