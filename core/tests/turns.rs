@@ -6,7 +6,7 @@ use homing_core::failure::Failure;
 use homing_core::fleet::{Fleet, Out, Standing};
 use homing_core::ids::{AccountId, PoolId};
 use homing_core::settings::ATTEMPTS_MAX;
-use homing_core::store::{Answer, Op, Refusal};
+use homing_core::store::{Answer, Op, Refusal, Subject};
 use homing_core::time::{Millis, Time};
 use homing_core::turn::{Effect, Note, Outcome, Reason, Renewal, Reply, Request, Step};
 use world::{A, ADA, B, C, SERVER, START, World, dials, header};
@@ -181,6 +181,50 @@ fn b4_after_a_refused_reservation_nothing_more_is_proposed() {
     assert_eq!((dials(&next), next.turn.reason()), (Some(B), Reason::Unremembered));
     // Its success may still make a row.
     assert!(matches!(w.go(next, SERVED).effect, Effect::Store(Op::Complete { fence: None, account: B, .. })));
+}
+
+/// A request that has chosen `A` for its new session and waits for the reservation's answer, and that answer.
+fn reserving(w: &mut World, session: &str) -> (Step, Answer) {
+    let looks = w.start(w.request(session));
+    let answer = w.does(&looks);
+    let reserves = w.go(looks, Reply::Store(answer));
+    let answer = w.does(&reserves);
+    (reserves, answer)
+}
+
+#[test]
+fn r2_an_account_that_begins_to_cool_while_the_store_answers_comes_last() {
+    let mut w = World::new();
+    let (reserves, answer) = reserving(&mut w, "s");
+    w.fleet.failed(A, SERVER, None, START, START);
+    let pends = w.go(reserves, Reply::Store(answer));
+    assert_eq!(pends.note, Note::Diverts { from: A, to: B });
+}
+
+#[test]
+fn r2_an_account_whose_quota_came_back_while_the_store_answers_is_probed_by_one() {
+    let mut w = World::new();
+    let (reserves, answer) = reserving(&mut w, "s");
+    w.fleet.failed(A, Failure::QuotaSpent { until: Some(START.plus(Millis(1))) }, None, START, START);
+    w.wait(Millis(1));
+    let dial = w.go(reserves, Reply::Store(answer));
+    assert_eq!(dials(&dial), Some(A));
+    assert!(w.fleet.get(A).is_some_and(|a| !a.eligible(None, w.now)), "nobody else goes there meanwhile");
+    w.go(dial, SERVED);
+    assert!(w.fleet.get(A).is_some_and(|a| a.eligible(None, w.now)));
+}
+
+#[test]
+fn b5_what_another_request_agreed_on_is_followed_before_it_is_anybody_s_turn() {
+    let mut w = World::new();
+    w.bound(&header("s"), A);
+    let row = w.row(&header("s")).map(|row| row.view()).unwrap();
+    let op = Op::Pend { fence: row.fence, expect: None, next: C };
+    assert!(matches!(w.table.answer(Subject::new(ADA, &header("s")), op, w.now), Answer::Pended(_)));
+    w.fleet.set(A, Standing::Disabled);
+    let end = w.run(w.request("s"));
+    assert_eq!((end.dialled, end.reason), (vec![C], Reason::Converged));
+    assert_eq!(w.run(Request::new(ADA, START)).dialled, [B], "nor does it turn the round robin");
 }
 
 #[test]
