@@ -342,6 +342,14 @@ fn r4_up_to_a_minute_is_worth_waiting_for() {
 }
 
 #[test]
+fn r4_quota_that_comes_back_now_is_no_longer_why() {
+    let until = START.plus(Millis::secs(1));
+    let fleet = failed(&[Failure::QuotaSpent { until: Some(until) }, limited(600)]);
+    assert_eq!(fleet.out(PoolId::DEFAULT, None, START), Out::Spent { until });
+    assert_eq!(fleet.out(PoolId::DEFAULT, None, until), Out::Later);
+}
+
+#[test]
 fn r4_an_account_is_back_when_all_that_is_held_against_it_has_ended() {
     let fleet = failed(&[limited(20), SERVER, Failure::QuotaSpent { until: Some(START.plus(Millis::secs(40))) }]);
     let soon = |at| fleet.out(PoolId::DEFAULT, None, START.plus(Millis::secs(at)));
