@@ -240,6 +240,16 @@ fn b13_the_row_that_goes_is_the_one_that_really_ends_first() {
 }
 
 #[test]
+fn b13_a_cap_that_was_lowered_keeps_nobody_out() {
+    let mut w = World::new();
+    ["1", "2", "3"].iter().for_each(|session| w.bound(&header(session), A));
+    let rows: Vec<Row> = w.table.rows().cloned().collect();
+    (w.table, _) = Table::restore(Caps { total: 10, tenant: 2 }, RowId(1), rows, []);
+    w.bound(&header("new"), B);
+    assert_eq!((w.home(&header("new")), w.table.held_by(ADA)), (Some(B), (0, 3)));
+}
+
+#[test]
 fn b13_where_nothing_may_be_held_every_row_is_refused() {
     for caps in [Caps { total: 0, tenant: 5 }, Caps { total: 5, tenant: 0 }] {
         let mut w = World::with(caps);
