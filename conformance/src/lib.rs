@@ -31,6 +31,7 @@
 
 mod agree;
 mod broken;
+mod candidates;
 mod history;
 mod model;
 mod reference;
@@ -42,5 +43,5 @@ mod turns;
 pub use broken::{Broken, Fault};
 pub use reference::{Manner, Reference};
 pub use run::{Disagreement, run};
-pub use script::{Act, At, Script, Step, Who, script};
+pub use script::{Act, At, Identity, Script, Step, Who, script};
 pub use store::{Call, Observed, Promises, StoreUnderTest, TENANTS};

@@ -96,6 +96,13 @@ impl Store {
     /// Whatever keeps the file from being used, with its path and what to do. A file that is damaged, foreign, newer or no
     /// database at all is left as it is.
     pub fn open(path: &Path, caps: Caps, now: Time) -> Result<Self, StoreError> {
+        let (store, conn) = Self::load(path, caps, now)?;
+        store.writer.start(conn)?;
+        Ok(store)
+    }
+
+    /// All of [`Store::open`] but the thread that writes.
+    fn load(path: &Path, caps: Caps, now: Time) -> Result<(Self, rusqlite::Connection), StoreError> {
         let mut conn = open::open(path)?;
         let loaded = load::load(&mut conn, caps, now).map_err(|e| unreadable(path, &e))?;
         for statement in apply::STATEMENTS {
@@ -103,17 +110,17 @@ impl Store {
         }
         let file = Some(presence::Watched::new(path));
         let next_id = loaded.table.next_id();
-        let writer = Writer::start(path, conn, next_id)?;
-        tracing::info!(?path, bindings = loaded.table.len(), "store opened");
-        Ok(Self {
+        tracing::info!(?path, bindings = loaded.table.len(), pins = loaded.table.pin_count(), "store opened");
+        let store = Self {
             table: Mutex::new(loaded.table),
             names: Mutex::new(loaded.names),
-            writer,
+            writer: Writer::new(path, next_id),
             late: AtomicU64::new(0),
             leftover: (next_id, now),
             has_leftover: AtomicBool::new(loaded.expired),
             file,
-        })
+        };
+        Ok((store, conn))
     }
 
     /// A store without a file ([`StoreMode::Memory`]): everything is "durable" at once and gone with the process.

@@ -1,4 +1,4 @@
-//! Rows that go in the background (B13), and renewals that are written at last.
+//! Rows and pins that go in the background (B13), and renewals that are written at last.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,12 +16,16 @@ const LEFTOVER: &str = "
 DELETE FROM bindings WHERE id IN
     (SELECT id FROM bindings WHERE expires_ms <= ?1 AND id < ?2 ORDER BY expires_ms LIMIT ?3)";
 
+// A pin lives for 30 days whenever it is made: none that was made since a start had ended by then.
+const LEFTOVER_PINS: &str = "
+DELETE FROM pins WHERE anchor IN (SELECT anchor FROM pins WHERE expires_ms <= ?1 ORDER BY expires_ms LIMIT ?2)";
+
 impl Store {
-    /// Removes every row that has expired by `now`, in batches of at most 1,000 between which requests go on. Returns how
+    /// Removes every row and pin that has expired by `now`, in batches of at most 1,000 between which requests go on. Returns how
     /// many went.
     ///
     /// # Errors
-    /// Only of the part that concerns rows already expired at the start, which are in the file alone.
+    /// Only of the part that concerns what had already expired at the start, which are in the file alone.
     pub async fn purge_expired(&self, now: Time) -> Result<usize, StoreError> {
         let mut gone = 0;
         loop {
@@ -39,8 +43,11 @@ impl Store {
         let mut gone = 0;
         let (below, until) = self.leftover;
         while self.has_leftover.load(Ordering::Relaxed) {
-            let bounds = (signed(until.0), signed(below.0), PURGE_BATCH as i64);
-            let purge = move |tx: &rusqlite::Transaction<'_>| tx.prepare_cached(LEFTOVER)?.execute(bounds);
+            let (until, below, most) = (signed(until.0), signed(below.0), PURGE_BATCH as i64);
+            let purge = move |tx: &rusqlite::Transaction<'_>| {
+                let rows = tx.prepare_cached(LEFTOVER)?.execute((until, below, most))?;
+                Ok(rows + tx.prepare_cached(LEFTOVER_PINS)?.execute((until, most - rows as i64))?)
+            };
             let batch = self.writer.call("remove expired bindings", purge, |_| ()).await?;
             gone += batch;
             if batch == 0 {

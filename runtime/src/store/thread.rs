@@ -120,8 +120,15 @@ impl Shared {
         if turn { state.jobs.pop_front().map(|(_, job)| job) } else { None }
     }
 
+    /// Runs the jobs whose turn it is.
+    pub(super) fn run_jobs(&self, conn: &mut Connection) {
+        while let Some(job) = self.next_job() {
+            job(conn);
+        }
+    }
+
     /// Draws the conclusions from a commit; says whether it succeeded.
-    fn settle(&self, batch: Batch, result: rusqlite::Result<Applied>) -> bool {
+    pub(super) fn settle(&self, batch: Batch, result: rusqlite::Result<Applied>) -> bool {
         match result {
             Ok(applied) => {
                 let up_to = batch.up_to;
@@ -179,9 +186,7 @@ pub(super) fn run(conn: Connection, shared: Arc<Shared>) {
             let result = apply::commit(&mut conn, &batch);
             shared.settle(batch, result)
         });
-        while let Some(job) = shared.next_job() {
-            job(&mut conn);
-        }
+        shared.run_jobs(&mut conn);
         if !good && shared.stopping() {
             tracing::error!(path = ?shared.path, "closing with changes that the disk did not take");
             break;
