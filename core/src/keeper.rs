@@ -12,9 +12,8 @@
 //! keeper.done(Done::Swept { more: false }, Time(0)).unwrap();
 //! assert_eq!((keeper.chore(Time(1)), keeper.wakes()), (None, Some(Time(30_000))));
 //!
-//! assert!(keeper.admit());
+//! keeper.began();
 //! keeper.drain(Time(2_000));
-//! assert!(!keeper.admit(), "no request begins in a process that ends");
 //! assert_eq!(keeper.chore(Time(2_000)), None, "one is under way");
 //! keeper.ended();
 //! assert_eq!(keeper.chore(Time(3_000)), Some(Chore::Flush));
@@ -56,7 +55,7 @@ pub enum Done {
     },
     /// The sweep failed; it is tried again when the next one is due.
     SweepFailed,
-    /// The requests were told; each still reports its end.
+    /// The requests that were under way are no more.
     BrokenOff,
     /// The renewals are queued.
     Flushed,
@@ -100,17 +99,12 @@ impl Keeper {
         Self { rules, stage: Stage::Open, sweep_at: now, under_way: None, open: 0 }
     }
 
-    /// A request wants to begin. `false`: the process is ending and takes no more.
-    #[must_use]
-    pub fn admit(&mut self) -> bool {
-        let open = self.stage == Stage::Open;
-        if open {
-            self.open = self.open.saturating_add(1);
-        }
-        open
+    /// A request began. One that comes during the drain, on a connection that was open before, is waited for as well.
+    pub const fn began(&mut self) {
+        self.open = self.open.saturating_add(1);
     }
 
-    /// An admitted request ended, however it ended.
+    /// A request ended, however it ended.
     pub const fn ended(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
@@ -143,9 +137,9 @@ impl Keeper {
         }
         self.under_way = match self.stage {
             Stage::Open => (now >= self.sweep_at).then_some(Chore::Sweep),
-            Stage::Draining { .. } | Stage::BrokenOff if self.open == 0 => Some(Chore::Flush),
-            Stage::Draining { until } => (now >= until).then_some(Chore::BreakOff),
-            Stage::BrokenOff | Stage::Closed => None,
+            Stage::Draining { until } if self.open > 0 => (now >= until).then_some(Chore::BreakOff),
+            Stage::Draining { .. } | Stage::BrokenOff => Some(Chore::Flush),
+            Stage::Closed => None,
             Stage::Flushed => Some(Chore::Close),
         };
         self.under_way
@@ -160,7 +154,10 @@ impl Keeper {
         match (self.under_way, done) {
             (Some(Chore::Sweep), Done::Swept { more }) => self.sweep_at = if more { now } else { next },
             (Some(Chore::Sweep), Done::SweepFailed) => self.sweep_at = next,
-            (Some(Chore::BreakOff), Done::BrokenOff) => self.stage = Stage::BrokenOff,
+            (Some(Chore::BreakOff), Done::BrokenOff) => {
+                self.stage = Stage::BrokenOff;
+                self.open = 0;
+            }
             (Some(Chore::Flush), Done::Flushed) => self.stage = Stage::Flushed,
             (Some(Chore::Close), Done::Closed) => self.stage = Stage::Closed,
             (chore, done) => return Err(WrongReport { chore, done }),
@@ -169,13 +166,14 @@ impl Keeper {
         Ok(())
     }
 
-    /// When to ask again, if nothing happens before. `None`: only an event changes anything.
+    /// When to ask again, if nothing happens before; a time that has passed: now. `None`: a chore is under way, or all is done.
     #[must_use]
     pub const fn wakes(&self) -> Option<Time> {
         match (self.under_way, self.stage) {
-            (Some(_), _) | (None, Stage::BrokenOff | Stage::Flushed | Stage::Closed) => None,
+            (Some(_), _) | (None, Stage::Closed) => None,
             (None, Stage::Open) => Some(self.sweep_at),
-            (None, Stage::Draining { until }) => Some(until),
+            (None, Stage::Draining { until }) if self.open > 0 => Some(until),
+            (None, Stage::Draining { .. } | Stage::BrokenOff | Stage::Flushed) => Some(Time(0)),
         }
     }
 
@@ -216,15 +214,15 @@ mod tests {
     #[test]
     fn an_end_waits_for_requests_and_breaks_off_what_takes_too_long() {
         let mut keeper = open();
-        assert!(keeper.admit() && keeper.admit());
+        keeper.began();
         keeper.drain(Time(100));
-        assert!(keeper.draining() && !keeper.admit());
+        keeper.began();
+        assert!(keeper.draining());
         keeper.ended();
         assert_eq!((keeper.open(), keeper.chore(Time(159)), keeper.wakes()), (1, None, Some(Time(160))));
         assert_eq!(keeper.chore(Time(160)), Some(Chore::BreakOff));
         keeper.done(Done::BrokenOff, Time(160)).unwrap();
-        assert_eq!((keeper.chore(Time(500)), keeper.wakes()), (None, None), "the last request still reports its end");
-        keeper.ended();
+        assert_eq!((keeper.open(), keeper.wakes()), (0, Some(Time(0))));
         assert_eq!(keeper.chore(Time(500)), Some(Chore::Flush));
         keeper.done(Done::Flushed, Time(500)).unwrap();
         assert_eq!(keeper.chore(Time(500)), Some(Chore::Close));
@@ -236,7 +234,7 @@ mod tests {
     #[test]
     fn a_second_word_ends_the_wait_and_a_later_one_changes_nothing() {
         let mut keeper = open();
-        assert!(keeper.admit());
+        keeper.began();
         keeper.drain(Time(100));
         keeper.drain(Time(101));
         assert_eq!(keeper.chore(Time(101)), Some(Chore::BreakOff));

@@ -2,6 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::name::Name;
+
 use crate::ids::PoolId;
 
 /// Longest accepted value of a session signal in bytes, after trimming (K1).
@@ -66,8 +68,14 @@ impl SignalKind {
 }
 
 /// SHA-256 over a scope and a signal value. What is stored instead of the identifier itself.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
+
+impl core::hash::Hash for Digest {
+    fn hash<H: core::hash::Hasher>(&self, to: &mut H) {
+        to.write_u128(Name::Digest.hashed(self.word()));
+    }
+}
 
 impl core::fmt::Debug for Digest {
     /// The first four bytes: enough to tell two apart in a trace, too few to search for.

@@ -54,6 +54,7 @@ pub mod fleet;
 pub mod ids;
 pub mod keeper;
 pub mod key;
+pub mod name;
 pub mod pin;
 pub mod row;
 pub mod settings;

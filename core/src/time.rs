@@ -1,10 +1,14 @@
 //! Time as an input: the core has no clock.
 
+use crate::name::hashed_as_name;
+
 /// A point in time in milliseconds since the Unix epoch, from whichever clock the caller names.
 ///
 /// Stores compare expiries only with their own clock (the table takes it with every call).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub u64);
+
+hashed_as_name! { Time => Time }
 
 /// A length of time in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

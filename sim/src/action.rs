@@ -1,12 +1,15 @@
 //! Everything that can happen next. A run is a list of choices among these.
 
-use core::fmt;
-
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::time::Millis;
 
 use crate::ask::Ask;
 use crate::event::TurnId;
+use crate::scope::Knob;
+
+mod text;
+
+pub use text::NotAction;
 
 /// How an attempt fails; the world fills in the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +79,8 @@ pub enum Refreshed {
 pub enum Action {
     /// The first choice of every run: which world it is.
     Setup(u8),
+    /// One part of a drawn world, after [`Action::Setup`] of [`crate::scope::SWARM`].
+    Draw(Knob, u32),
     /// The store does what a turn asked and answers.
     Answer(TurnId),
     /// The store's late answer arrives.
@@ -153,12 +158,38 @@ pub enum Class {
     Crash,
 }
 
+/// All kinds, in their order.
+pub const CLASSES: [Class; 7] =
+    [Class::Progress, Class::Client, Class::House, Class::Time, Class::Trouble, Class::Operator, Class::Crash];
+
 impl Action {
+    /// The request it is about.
+    #[must_use]
+    pub const fn turn(&self) -> Option<TurnId> {
+        match *self {
+            Self::Answer(turn)
+            | Self::Deliver(turn)
+            | Self::Serve(turn)
+            | Self::Show(turn)
+            | Self::Wake(turn)
+            | Self::Refresh(turn, _)
+            | Self::Release(turn)
+            | Self::Apply(turn)
+            | Self::Fail(turn, _)
+            | Self::HangUp(turn)
+            | Self::GiveUpWaiting(turn)
+            | Self::LoseRequest(turn)
+            | Self::LoseReply(turn) => Some(turn),
+            _ => None,
+        }
+    }
+
     /// Its kind.
     #[must_use]
     pub const fn class(&self) -> Class {
         match self {
             Self::Setup(_)
+            | Self::Draw(..)
             | Self::Answer(_)
             | Self::Deliver(_)
             | Self::Serve(_)
@@ -203,14 +234,5 @@ impl Action {
                     | Self::Affinity(false)
                     | Self::WallBack
             )
-    }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ask(ask) => write!(f, "Ask({})", ask.name()),
-            other => write!(f, "{other:?}"),
-        }
     }
 }

@@ -25,6 +25,17 @@ pub enum Form {
     Nothing,
 }
 
+/// All forms.
+pub const FORMS: [Form; 7] = [
+    Form::Header,
+    Form::HeaderAndShared,
+    Form::HeaderAndOwn,
+    Form::BodyAndShared,
+    Form::Own,
+    Form::Shared,
+    Form::Nothing,
+];
+
 /// What is odd about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Oddity {
@@ -56,6 +67,26 @@ impl Form {
     #[must_use]
     pub const fn names_session(self) -> bool {
         !matches!(self, Self::Shared | Self::Nothing)
+    }
+
+    /// Its name in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Header => "h",
+            Self::HeaderAndShared => "h+shared",
+            Self::HeaderAndOwn => "h+own",
+            Self::BodyAndShared => "b+shared",
+            Self::Own => "own",
+            Self::Shared => "shared",
+            Self::Nothing => "none",
+        }
+    }
+
+    /// The form with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        FORMS.into_iter().find(|form| form.name() == name)
     }
 }
 
@@ -93,18 +124,10 @@ impl Ask {
         }
     }
 
-    /// A short name for traces: tenant, session, form, oddity.
+    /// A short name for traces: tenant, session, form, oddity. [`Ask::named`] reads it.
     #[must_use]
     pub fn name(&self) -> String {
-        let form = match self.form {
-            Form::Header => "h",
-            Form::HeaderAndShared => "h+shared",
-            Form::HeaderAndOwn => "h+own",
-            Form::BodyAndShared => "b+shared",
-            Form::Own => "own",
-            Form::Shared => "shared",
-            Form::Nothing => "none",
-        };
+        let form = self.form.name();
         let odd = match self.oddity {
             Oddity::Plain => String::new(),
             Oddity::Model => " model".into(),
@@ -112,5 +135,28 @@ impl Ask {
             Oddity::Pinned(account) => format!(" pin=a{}", account.0),
         };
         format!("t{}/s{}/{form}{odd}", self.tenant.0, self.session)
+    }
+
+    /// The request with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let (what, odd) = name.split_once(' ').map_or((name, None), |(what, odd)| (what, Some(odd)));
+        let mut parts = what.split('/');
+        let (tenant, session, form) = (parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() {
+            return None;
+        }
+        let oddity = match odd {
+            None => Oddity::Plain,
+            Some("model") => Oddity::Model,
+            Some("once") => Oddity::Once,
+            Some(pin) => Oddity::Pinned(AccountId(pin.strip_prefix("pin=a")?.parse().ok()?)),
+        };
+        Some(Self {
+            tenant: TenantId(tenant.strip_prefix('t')?.parse().ok()?),
+            session: session.strip_prefix('s')?.parse().ok()?,
+            form: Form::named(form)?,
+            oddity,
+        })
     }
 }

@@ -179,6 +179,8 @@ pub struct History {
     pub last_id: RowId,
     /// What the upstream said of accounts that will not serve for a while.
     pub barred: BTreeMap<(AccountId, Barred), Bar>,
+    /// When an account gave a reason to hold something against it.
+    pub blamed: BTreeSet<(AccountId, Time)>,
     /// Accounts whose credential somebody tried to renew since their standing was set.
     pub renewed: BTreeSet<AccountId>,
 }
@@ -192,6 +194,7 @@ impl Default for History {
             rows: BTreeMap::new(),
             last_id: RowId(0),
             barred: BTreeMap::new(),
+            blamed: BTreeSet::new(),
             renewed: BTreeSet::new(),
         }
     }
@@ -241,9 +244,18 @@ impl History {
                 self.renewed.remove(account);
                 if standing.is_none() {
                     self.barred.retain(|(a, _), _| a != account);
+                    self.forget_probes(*account);
                 }
             }
             _ => self.absorb_turn(event, at, facts),
+        }
+    }
+
+    /// An account that was forgotten comes back with a clean slate: what found out about it before finds out nothing any more.
+    fn forget_probes(&mut self, account: AccountId) {
+        let attempts = self.stories.values_mut().flat_map(|story| &mut story.attempts);
+        for attempt in attempts.filter(|attempt| attempt.account == account) {
+            (attempt.probes, attempt.warms) = (false, false);
         }
     }
 
@@ -265,10 +277,14 @@ impl History {
         self.erased.retain(|e| e.durable);
         self.last_id = facts.durable_id;
         self.barred.clear();
+        self.blamed.clear();
         self.renewed.clear();
     }
 
     fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        if let Some(account) = blamed(event) {
+            self.blamed.insert((account, facts.now));
+        }
         // Of an account that was forgotten nothing is learned.
         let known = |account| facts.fleet.get(account).is_some();
         match *event {
@@ -294,6 +310,18 @@ impl History {
         if let Some(story) = event.turn().and_then(|turn| self.stories.get_mut(&turn)) {
             story.absorb(event, at, facts);
         }
+    }
+}
+
+/// The account that the event gives a reason to hold something against (R2).
+const fn blamed(event: &Event) -> Option<AccountId> {
+    match *event {
+        Event::Failed(_, account, failure) => match failure {
+            Failure::Unreachable | Failure::ForeignCiphertext | Failure::Request | Failure::CutOff => None,
+            _ => Some(account),
+        },
+        Event::Renewed(_, account, Renewal::Refused | Renewal::Unavailable) => Some(account),
+        _ => None,
     }
 }
 

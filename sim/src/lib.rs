@@ -31,6 +31,7 @@ pub mod oracle;
 pub mod plant;
 pub mod rng;
 pub mod run;
+pub mod scenario;
 pub mod scope;
 pub mod shrink;
 pub mod sweep;

@@ -26,6 +26,11 @@ impl Rng {
     pub const fn below(&mut self, n: u64) -> u64 {
         if n == 0 { 0 } else { self.word() % n }
     }
+
+    /// One of these; 1 where there is none.
+    pub fn one_of(&mut self, from: &[u64]) -> u64 {
+        from.get(self.below(from.len() as u64) as usize).copied().unwrap_or(1)
+    }
 }
 
 #[cfg(test)]

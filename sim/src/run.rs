@@ -1,5 +1,6 @@
 //! One run: a chooser drives a world for some steps, then the world is healed and has to settle.
 
+use crate::action::Action;
 use crate::choose::{Chooser, text};
 use crate::event::{Event, Seen};
 use crate::marks::Marks;
@@ -34,6 +35,10 @@ impl Default for Plan {
 pub struct Report {
     /// The choices that were made: they replay the run.
     pub choices: Vec<u16>,
+    /// What they meant: the action of each choice. Their texts replay the run in a version that numbers them differently.
+    pub actions: Vec<Action>,
+    /// Steps taken, those after the choices included.
+    pub steps: u32,
     /// The rule that broke, if one did.
     pub violation: Option<Violation>,
     /// The situations reached.
@@ -68,7 +73,7 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
         Some(scope) => World::of(scope.clone(), plan.plant),
         None => World::new(plan.plant),
     };
-    let (mut choices, mut lines, mut enabled) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut choices, mut actions, mut lines, mut enabled) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     if plan.trace {
         record(&world, &mut lines);
     }
@@ -77,6 +82,7 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
         let picked = if enabled.is_empty() { None } else { chooser.pick(&enabled) };
         let Some((at, action)) = picked.and_then(|at| Some((at, *enabled.get(at)?))) else { break };
         choices.push(u16::try_from(at).unwrap_or(u16::MAX));
+        actions.push(action);
         world.apply(action);
         if plan.trace {
             record(&world, &mut lines);
@@ -95,7 +101,8 @@ pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
     if let (true, Some(violation)) = (plan.trace, world.violation()) {
         lines.push(Line::verdict(violation));
     }
-    Report { choices, violation: world.violation().cloned(), marks: world.marks().clone(), lines }
+    let (steps, violation, marks) = (world.steps(), world.violation().cloned(), world.marks().clone());
+    Report { choices, actions, steps, violation, marks, lines }
 }
 
 fn record(world: &World, lines: &mut Vec<Line>) {

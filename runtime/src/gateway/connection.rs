@@ -1,7 +1,6 @@
 //! A client's connection: requests one after another, each to its route.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use homing_core::turn::{Outcome, Turn};
 use smol::net::TcpStream;
@@ -32,7 +31,7 @@ pub(super) async fn serve(gateway: Arc<Gateway>, stream: TcpStream) {
             Ok(None) => return client.close().await,
             Err(error) => return client.refuse(&error).await,
         };
-        if gateway.draining.load(Ordering::Relaxed) {
+        if gateway.is_draining() {
             client.close_after_response();
         }
         match respond(&gateway, &mut client, &head).await {
@@ -83,14 +82,18 @@ struct Busy<'a>(&'a Gateway);
 
 impl<'a> Busy<'a> {
     fn count(gateway: &'a Gateway) -> Self {
-        gateway.requests.fetch_add(1, Ordering::Relaxed);
+        gateway.keeper().began();
         Self(gateway)
     }
 }
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+        let mut keeper = self.0.keeper();
+        keeper.ended();
+        if keeper.draining() {
+            self.0.kept.notify(usize::MAX);
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod drive;
 mod finish;
 mod fit;
 mod health;
+mod keep;
 mod local;
 mod management;
 mod models;

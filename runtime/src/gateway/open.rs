@@ -1,15 +1,18 @@
 //! Putting a gateway together from its configuration. Nothing listens yet, and nothing runs in the background.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
+use event_listener::Event;
 use homing_core::fleet::Fleet;
+use homing_core::keeper::{Keeper, Rules};
 use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
 use homing_core::turn_state::TurnStates;
 
+use super::keep;
 use super::state::{Gateway, Names, now};
 use crate::accounts::{Roster, RosterError};
 use crate::config::{Config, StoreKind};
@@ -90,8 +93,8 @@ pub(super) async fn open(config: Config) -> Result<(Arc<Gateway>, Lock), StartEr
         turn_states: Mutex::new(TurnStates::new()),
         names: RwLock::new(Names::default()),
         open_connections: AtomicU64::new(0),
-        requests: AtomicU64::new(0),
-        draining: AtomicBool::new(false),
+        keeper: Mutex::new(Keeper::new(upkeep(&config), keep::now())),
+        kept: Event::new(),
         management: OnceLock::new(),
         config,
         store,
@@ -125,9 +128,16 @@ fn open_store(config: &Config) -> Result<Store, StoreError> {
     Store::with_mode(&StoreMode::Sqlite(config.state.database.clone()), caps, now())
 }
 
+fn upkeep(config: &Config) -> Rules {
+    Rules { sweep_every: keep::SWEEP_EVERY, drain_for: millis(config.limits.drain) }
+}
+
+fn millis(d: Duration) -> Millis {
+    Millis(u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// The settings the core reads.
 fn settings(config: &Config) -> Settings {
-    let millis = |d: Duration| Millis(u64::try_from(d.as_millis()).unwrap_or(u64::MAX));
     Settings {
         session_affinity: config.affinity.session && config.state.store != StoreKind::Off,
         ttl: millis(config.affinity.ttl),

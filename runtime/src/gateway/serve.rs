@@ -11,13 +11,13 @@ use smol::net::TcpListener;
 use super::management::Management;
 use super::open::{StartError, open};
 use super::state::Gateway;
-use super::{connection, fit, operator::Operator, reload, stop};
+use super::{connection, fit, keep, operator::Operator, reload, stop};
 use crate::admin::{self, Gate, OwnerSocket};
 use crate::config::Config;
 use crate::{clock, os};
 
-/// How often expired bindings and idle connections are looked for.
-const PURGE_EVERY: Duration = Duration::from_secs(10);
+/// How often idle upstream connections are looked for.
+const REAP_EVERY: Duration = Duration::from_secs(10);
 /// Wait after a refused accept: out of descriptors, for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -42,18 +42,21 @@ pub async fn serve(mut config: Config) -> Result<(), StartError> {
     let mut background = vec![
         os::spawn(reload::scan_forever(Arc::clone(&gateway))),
         os::spawn(reload::refresh_forever(Arc::clone(&gateway))),
-        os::spawn(purge(Arc::clone(&gateway))),
         os::spawn(reap(Arc::clone(&gateway))),
     ];
     if let Some((listener, gate)) = admin {
         background.push(os::spawn(admin::serve(listener, Arc::new(gate), Arc::clone(&control))));
     }
     background.push(os::spawn(async move { admin::serve_owner(&socket, control).await }));
+    let keeping = {
+        let gateway = Arc::clone(&gateway);
+        os::spawn(async move { keep::keep(&gateway).await })
+    };
     let accepting = os::spawn(accept(Arc::clone(&gateway), listener));
 
     let signal = stops.next().await;
     accepting.cancel().await;
-    stop::drain(&gateway, signal, &mut stops).await;
+    stop::drain(&gateway, signal, &mut stops, keeping).await;
     for task in background {
         task.cancel().await;
     }
@@ -140,14 +143,10 @@ impl Drop for Open {
     }
 }
 
-async fn purge(gateway: Arc<Gateway>) {
-    gateway.store.purge_forever(PURGE_EVERY).await;
-}
-
 /// Closes upstream connections that nobody used for a while.
 async fn reap(gateway: Arc<Gateway>) {
     loop {
-        clock::sleep(PURGE_EVERY).await;
+        clock::sleep(REAP_EVERY).await;
         gateway.pool.reap();
     }
 }

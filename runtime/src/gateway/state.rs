@@ -1,11 +1,13 @@
 //! What every request of the process shares.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use event_listener::Event;
 use homing_core::fleet::{Fleet, Standing};
 use homing_core::ids::AccountId;
+use homing_core::keeper::Keeper;
 use homing_core::settings::Settings;
 use homing_core::time::Time;
 use homing_core::turn::Env;
@@ -44,8 +46,9 @@ pub(crate) struct Gateway {
     pub(super) turn_states: Mutex<TurnStates>,
     pub(super) names: RwLock<Names>,
     pub(super) open_connections: AtomicU64,
-    pub(super) requests: AtomicU64,
-    pub(super) draining: AtomicBool,
+    pub(super) keeper: Mutex<Keeper>,
+    /// Notified whenever the keeper may have something new to say while the gateway stops.
+    pub(super) kept: Event,
     /// Set where the data port serves the management API too (T5).
     pub(super) management: OnceLock<Management>,
 }
@@ -120,9 +123,9 @@ impl Gateway {
         self.settings.session_affinity
     }
 
-    /// Requests under way.
-    pub(super) fn busy(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+    /// The upkeep of this process.
+    pub(super) fn keeper(&self) -> MutexGuard<'_, Keeper> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Client connections open now.
@@ -132,7 +135,7 @@ impl Gateway {
 
     /// Whether the gateway is stopping: no new connections, and those open close after their response.
     pub(super) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        self.keeper().draining()
     }
 }
 

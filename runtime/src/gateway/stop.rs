@@ -1,39 +1,37 @@
 //! An orderly stop: requests under way finish, everything reaches the disk.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use smol::Task;
+
+use super::keep;
 use super::state::Gateway;
 use crate::clock;
 use crate::os::Stops;
 
-/// How often an ending gateway looks whether its requests are done.
-const DRAIN_LOOK: Duration = Duration::from_millis(20);
 /// How long the store may take to write the rest and close.
 const STORE_WAIT: Duration = Duration::from_secs(30);
 
 /// Lets requests under way finish, up to `limits.drain`; a second signal ends the wait.
-pub(super) async fn drain(gateway: &Gateway, signal: &str, stops: &mut Stops) {
-    gateway.draining.store(true, Ordering::Relaxed);
-    let limit = gateway.config.limits.drain;
+pub(super) async fn drain(gateway: &Gateway, signal: &str, stops: &mut Stops, keeping: Task<()>) {
     tracing::info!(
         signal,
-        open = gateway.busy(),
-        limit_s = limit.as_secs(),
+        open = gateway.keeper().open(),
+        limit_s = gateway.config.limits.drain.as_secs(),
         "stopping: requests under way may finish within limits.drain; a second signal stops at once"
     );
-    let done = async {
-        while gateway.busy() > 0 {
-            clock::sleep(DRAIN_LOOK).await;
+    let again = async {
+        loop {
+            end(gateway);
+            stops.next().await;
         }
     };
-    let again = async {
-        stops.next().await;
-    };
-    let finished = clock::within(limit, smol::future::or(done, again)).await;
-    if finished.is_none() || gateway.busy() > 0 {
-        tracing::warn!(open = gateway.busy(), "requests under way are broken off");
-    }
+    smol::future::or(keeping, again).await;
+}
+
+fn end(gateway: &Gateway) {
+    gateway.keeper().drain(keep::now());
+    gateway.kept.notify(usize::MAX);
 }
 
 /// Writes what is not on disk and closes the store.

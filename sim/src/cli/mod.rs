@@ -1,17 +1,19 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod check;
+mod planted;
+mod progress;
+mod scenario;
 mod show;
+mod sweep;
 
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, error::ErrorKind};
-use homing_sim::choose::{self, Chooser, Listed, Seeded};
-use homing_sim::explore::explore;
+use homing_sim::choose::{self, Chooser, Listed, Schedule};
 use homing_sim::plant::Plant;
 use homing_sim::run::{Plan, run};
-use homing_sim::scope::Scope;
 use homing_sim::shrink::shrink;
-use homing_sim::sweep::sweep;
 
 /// It holds.
 pub(crate) const HOLDS: u8 = 0;
@@ -20,7 +22,13 @@ pub(crate) const BROKEN: u8 = 1;
 /// Nothing interesting happened, or not everything was visited.
 pub(crate) const INCONCLUSIVE: u8 = 2;
 /// The command line cannot be read.
-const USAGE: u8 = 3;
+pub(crate) const USAGE: u8 = 3;
+
+/// Prints; a reader that closed the pipe has seen enough.
+macro_rules! say {
+    ($($arg:tt)*) => {{ let _ = writeln!(std::io::stdout(), $($arg)*); }};
+}
+use say;
 
 /// Drives Homing's affinity machine through failures, races, crashes and restarts.
 #[derive(Parser, Debug)]
@@ -49,15 +57,17 @@ enum Command {
     /// A smaller list of choices that breaks the same rule
     Shrink(ChoiceArgs),
     /// Many runs; fails when a rule breaks, inconclusive when a required situation was not reached
-    Sweep(SweepArgs),
+    Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
-    Check(CheckArgs),
+    Check(check::CheckArgs),
     /// The rules that are watched
     Oracles,
     /// The situations a sweep has to reach
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
-    Planted(PlantedArgs),
+    Planted(planted::PlantedArgs),
+    /// Stories: scripts that are played and compared with their golden transcripts
+    Scenario(scenario::ScenarioArgs),
 }
 
 #[derive(Args, Debug)]
@@ -71,6 +81,9 @@ struct RunArgs {
     /// Most chosen steps
     #[arg(long, default_value_t = 80)]
     steps: usize,
+    /// How the run is made from its seed: mixed, seeded, swarm or pct
+    #[arg(long, default_value = "mixed", value_parser = sweep::schedule)]
+    schedule: Schedule,
 }
 
 #[derive(Args, Debug)]
@@ -78,41 +91,6 @@ struct ChoiceArgs {
     /// Choices with dots between
     #[arg(long, value_parser = list)]
     choices: std::sync::Arc<Vec<u16>>,
-}
-
-#[derive(Args, Debug)]
-struct SweepArgs {
-    /// How many runs
-    #[arg(short = 'n', long, default_value_t = 2_000)]
-    runs: u64,
-    /// The first seed
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Chosen steps of each run
-    #[arg(long, default_value_t = 80)]
-    steps: usize,
-}
-
-#[derive(Args, Debug)]
-struct CheckArgs {
-    /// Which world
-    #[arg(long, default_value = "tiny", value_parser = ["tiny", "small"])]
-    scope: String,
-    /// Most states
-    #[arg(long, default_value_t = 2_000_000)]
-    states: usize,
-}
-
-#[derive(Args, Debug)]
-struct PlantedArgs {
-    /// One bug, by name
-    name: Option<String>,
-    /// All of them
-    #[arg(long, conflicts_with = "name")]
-    all: bool,
-    /// Most runs for each
-    #[arg(short = 'n', long, default_value_t = 5_000)]
-    runs: u64,
 }
 
 fn plant(name: &str) -> Result<Plant, String> {
@@ -141,7 +119,10 @@ fn command(cli: &Cli) -> u8 {
     match &cli.command {
         Command::Run(args) => match &args.choices {
             Some(choices) => one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), cli.json),
-            None => one(&Plan { steps: args.steps, ..plan }, &mut Seeded::new(args.seed), cli.json),
+            None => {
+                let mut chooser = args.schedule.chooser(args.seed, args.steps);
+                one(&Plan { steps: args.steps, ..plan }, chooser.as_mut(), cli.json)
+            }
         },
         Command::Replay(args) => {
             one(&Plan { steps: args.choices.len(), ..plan }, &mut Listed::new(&args.choices), cli.json)
@@ -150,21 +131,18 @@ fn command(cli: &Cli) -> u8 {
             Some(shrunk) => show::shrunk(&plan, args.choices.len(), &shrunk, cli.json),
             None => show::nothing_to_shrink(),
         },
-        Command::Sweep(args) => {
-            let plan = Plan { steps: args.steps, trace: false, ..plan };
-            let mut progress = show::Progress::new(args.runs);
-            let swept = sweep(&plan, args.seed, args.runs, &mut |done| progress.at(done));
-            progress.end();
-            show::swept(&plan, &swept, cli.json)
-        }
-        Command::Check(args) => {
-            let scope = if args.scope == "small" { Scope::small() } else { Scope::tiny() };
-            show::explored(&scope, &explore(&scope, cli.plant, args.states), cli.json)
-        }
+        Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
+        Command::Check(args) => check::check(args, cli.plant, cli.json),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
-        Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
+        Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
+        Command::Planted(args) => planted::run(args, cli.json),
     }
+}
+
+/// One thread for each core.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 fn one(plan: &Plan, chooser: &mut dyn Chooser, json: bool) -> u8 {

@@ -6,11 +6,11 @@ use homing_core::store::Answer;
 use homing_core::time::Millis;
 use homing_core::turn::{Effect, Renewal, Reply};
 
-use super::World;
+use super::{World, planted};
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, TurnId};
 use crate::plant::Plant;
-use crate::scope::Scope;
+use crate::scope::{Draft, Knob, SWARM, Scope};
 
 /// How far the wall clock is set back at once.
 const SET_BACK: Millis = Millis::secs(45);
@@ -40,11 +40,8 @@ impl World {
         self.spend(&action);
         self.fleet_then = self.process.as_ref().map(|p| p.fleet.clone()).unwrap_or_default();
         match action {
-            Action::Setup(profile) => {
-                if self.scope.is_none() {
-                    self.set_up(Scope::profile(profile));
-                }
-            }
+            Action::Setup(profile) => self.choose_world(profile),
+            Action::Draw(knob, value) => self.draw(knob, value),
             Action::Answer(id) => self.answer(id),
             Action::Apply(id) => self.apply_only(id),
             Action::Deliver(id) => self.deliver(id),
@@ -82,6 +79,27 @@ impl World {
         }
     }
 
+    fn choose_world(&mut self, profile: u8) {
+        if self.scope.is_some() || self.draft.is_some() {
+            return;
+        }
+        if profile == SWARM {
+            self.draft = Some(Draft::new());
+        } else {
+            self.set_up(Scope::profile(profile));
+        }
+    }
+
+    fn draw(&mut self, knob: Knob, value: u32) {
+        let Some(draft) = &mut self.draft else { return };
+        draft.draw(knob, value);
+        if draft.next().is_none()
+            && let Some(draft) = self.draft.take()
+        {
+            self.set_up(draft.scope().clone());
+        }
+    }
+
     const fn spend(&mut self, action: &Action) {
         if action.is_fault() {
             self.faults = self.faults.saturating_sub(1);
@@ -97,11 +115,13 @@ impl World {
         let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
+        self.after_success(id, account);
         self.resume(id, Reply::Served { issued: false });
     }
 
     fn show(&mut self, id: TurnId) {
         self.emit(Event::Shown(id));
+        self.after_head(id);
         if self.plant == Some(Plant::RetriesAfterVisible)
             && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
         {
@@ -130,18 +150,19 @@ impl World {
     fn fail(&mut self, id: TurnId, fault: Fault) {
         let Some(open) = self.open(id) else { return };
         let Some(account) = open.turn.account() else { return };
-        let failure = self.failure(fault);
+        let failure = planted::said(self.plant, self.failure(fault));
         let before = (open.effect == Effect::Stream).then(|| open.before_visible.clone()).flatten();
         self.emit(Event::Failed(id, account, failure));
-        if self.plant == Some(Plant::RenewsOnFailure) {
-            self.renew_anyway(id);
+        self.after_failure(id, account);
+        if let Some(process) = &mut self.process {
+            planted::blame(self.plant, &mut process.fleet, account, Some(failure), self.now);
         }
         if let Some(before) = before
             && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
         {
             open.turn = before;
         }
-        self.resume(id, Reply::Failed(failure));
+        self.resume(id, Reply::Failed(planted::heard(self.plant, failure)));
     }
 
     fn failure(&self, fault: Fault) -> Failure {

@@ -10,7 +10,7 @@ use crate::action::{Action, Fault, Refreshed};
 use crate::ask::{Ask, Form, Oddity};
 use crate::event::TurnId;
 use crate::plant::Plant;
-use crate::scope::{PROFILES, Scope};
+use crate::scope::{Draft, SWARM, Scope};
 
 /// The steps the clocks take: shorter than a cooling, longer than one, past half a life, past a whole one.
 const TICKS: [Millis; 4] = [Millis::secs(1), Millis::secs(6), Millis::secs(31), Millis::secs(61)];
@@ -20,7 +20,10 @@ impl World {
     pub fn enabled(&self, out: &mut Vec<Action>) {
         out.clear();
         let Some(scope) = &self.scope else {
-            out.extend((0..PROFILES).map(Action::Setup));
+            match self.draft.as_ref().and_then(Draft::next) {
+                Some(knob) => out.extend(knob.options().iter().map(|value| Action::Draw(knob, *value))),
+                None => out.extend((0..=SWARM).map(Action::Setup)),
+            }
             return;
         };
         let Some(process) = &self.process else {

@@ -1,45 +1,67 @@
 //! One number for a state: worlds with the same number go on alike.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::Hash as _;
 
-use super::World;
+use homing_core::time::Millis;
+use homing_core::turn::Effect;
+
+use super::{Open, World};
+use crate::event::TurnId;
+use crate::explore::canon::{Canon, Encoding, Names};
+use crate::explore::symmetry::Symmetry;
 use crate::history::Story;
 
 impl World {
-    /// A fingerprint of everything the future depends on. What happened is left out, what oracles still compare against is in.
-    #[must_use]
-    pub fn fingerprint(&self) -> u128 {
-        let mut low = DefaultHasher::new();
-        0_u8.hash(&mut low);
-        self.hash_state(&mut low);
-        let mut high = DefaultHasher::new();
-        1_u8.hash(&mut high);
-        self.hash_state(&mut high);
-        (u128::from(high.finish()) << 64) | u128::from(low.finish())
+    /// A fingerprint of everything the future depends on, whatever its names. What happened is left out, what oracles still
+    /// compare against is in.
+    pub(crate) fn fingerprint(&self, symmetry: &Symmetry) -> u128 {
+        let names = Names::of(self.now, self.disk.durable(), |to| self.hash_state(to));
+        let prints = symmetry.renamings.iter().map(|renaming| {
+            let mut encoding = Encoding::new(&names, renaming);
+            self.hash_state(&mut encoding);
+            encoding.print()
+        });
+        prints.min().unwrap_or_default()
     }
 
-    fn hash_state(&self, to: &mut DefaultHasher) {
-        (self.now, self.behind, self.faults, self.asks, self.ticks, self.next_turn).hash(to);
-        (&self.disk, &self.placed, &self.rows, &self.tokens, self.settings).hash(to);
+    /// Forgets what no rule looks back at: the events of the step, and requests that are over.
+    pub(crate) fn forget(&mut self) {
+        self.seen = Vec::new();
+        self.history.stories.retain(|_, story| story.open());
+    }
+
+    fn hash_state(&self, to: &mut impl Canon) {
+        (self.behind, self.faults, self.asks, self.ticks).hash(to);
+        (&self.disk, &self.placed, &self.rows, self.settings).hash(to);
+        to.set(&self.tokens, |((tenant, session), (token, issuer)), to| {
+            let known = self.process.as_ref().map(|p| p.states.belongs(*tenant, token, *issuer));
+            (tenant, session, issuer, known).hash(to);
+        });
         if let Some(process) = &self.process {
             (process.table.epoch(), process.table.seq(), process.table.next_id(), process.newest).hash(to);
-            (&process.fleet, &process.states).hash(to);
-            for (id, open) in &process.turns {
-                (id, open.ask, &open.turn, open.effect, open.late, open.left).hash(to);
-            }
+            process.fleet.hash(to);
+            to.set(&process.turns, |(id, open), to| self.hash_turn(*id, open, to));
         }
         (self.history.last_id, &self.history.barred, &self.history.renewed).hash(to);
         for erased in &self.history.erased {
             (erased.scope, erased.last_id, erased.seq, erased.durable).hash(to);
         }
-        for (id, story) in self.history.stories.iter().filter(|(_, story)| story.open()) {
-            id.hash(to);
+    }
+
+    fn hash_turn(&self, id: TurnId, open: &Open, to: &mut impl Canon) {
+        // How long it waits is jitter, which is drawn from its id; it may be woken at any time.
+        let effect = match open.effect {
+            Effect::Wait(_) => Effect::Wait(Millis(0)),
+            other => other,
+        };
+        (open.ask, &open.turn, effect, open.late, open.left).hash(to);
+        if let Some(story) = self.history.story(id) {
             self.hash_story(story, to);
         }
     }
 
     /// What oracles still compare with. Where in the run something happened matters only by what came behind it.
-    fn hash_story(&self, story: &Story, to: &mut DefaultHasher) {
+    fn hash_story(&self, story: &Story, to: &mut impl Canon) {
         (story.affinity, story.asked, story.did, &story.told, &story.failures).hash(to);
         for attempt in &story.attempts {
             (attempt.account, attempt.reason, attempt.at, attempt.probes, attempt.warms).hash(to);

@@ -7,6 +7,7 @@ mod apply;
 mod enabled;
 mod fingerprint;
 mod operate;
+mod planted;
 mod settle;
 mod store;
 mod turns;
@@ -32,7 +33,7 @@ use crate::history::{Facts, History};
 use crate::marks::Marks;
 use crate::oracle;
 use crate::plant::Plant;
-use crate::scope::Scope;
+use crate::scope::{Draft, Scope};
 
 /// When every run begins, in milliseconds since the epoch: any fixed time will do.
 pub const BEGINNING: Time = Time(1_000_000_000);
@@ -67,6 +68,8 @@ pub(crate) struct Process {
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) scope: Option<Scope>,
+    /// The world while it is being drawn.
+    pub(crate) draft: Option<Draft>,
     pub(crate) settings: Settings,
     pub(crate) plant: Option<Plant>,
     /// The process's clock: never goes back.
@@ -134,6 +137,7 @@ impl World {
     pub fn new(plant: Option<Plant>) -> Self {
         Self {
             scope: None,
+            draft: None,
             settings: Settings::default(),
             plant,
             now: BEGINNING,

@@ -7,7 +7,7 @@ use homing_core::settings::Caps;
 use homing_core::time::{Millis, Time};
 use homing_core::turn_state::TurnStates;
 
-use super::{Process, World};
+use super::{Process, World, planted};
 use crate::event::{Cause, Event};
 use crate::plant::Plant;
 
@@ -21,7 +21,7 @@ impl World {
 
     /// A process starts: the table from the disk, accounts as they are placed, nothing else.
     pub(crate) fn start_process(&mut self) -> usize {
-        let (table, refused) = self.disk.restore(self.caps());
+        let (table, refused) = planted::restored(self.plant, &self.disk, self.caps());
         let newest = self.disk.rows().map(|row| row.renewed.max(row.created)).max().unwrap_or(Time(0));
         let fleet = self.new_fleet();
         let turns = std::collections::BTreeMap::new();
@@ -89,6 +89,7 @@ impl World {
 
     pub(crate) fn purge(&mut self) {
         let wall = self.wall();
+        self.purge_too_much();
         let Some(process) = &mut self.process else { return };
         let gone = process.table.purge(wall);
         self.collect(Cause::Purge);

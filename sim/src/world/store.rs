@@ -7,7 +7,7 @@ use homing_core::store::{Answer, Completion, Op, Subject};
 use homing_core::time::{Millis, Time};
 use homing_core::turn::Turn;
 
-use super::{Process, World};
+use super::{Process, World, planted};
 use crate::event::{Cause, Event, TurnId};
 use crate::plant::Plant;
 
@@ -52,9 +52,13 @@ impl World {
         let open = process.turns.get(&id)?;
         let op = Self::op_of(open)?;
         let turn = open.turn.clone();
-        let answer = ask_table(process, plant, &turn, op, wall);
+        let answer = ask_table(process, plant, &turn, planted::op(plant, op), wall);
+        let answer = planted::answer(plant, answer, turn.request(), &process.table, &self.history, wall);
         self.emit(Event::Did { turn: id, op, answer: Some(answer) });
         self.collect(Cause::Op(id, op));
+        if op == Op::Look {
+            self.after_look(id);
+        }
         Some(answer)
     }
 
@@ -71,6 +75,9 @@ impl World {
         if self.plant == Some(Plant::LosesWrites) && upto.0 % 2 == 0 {
             changes.truncate(0);
             changes.push(Change::Delete(homing_core::ids::RowId(0)));
+        }
+        if self.plant == Some(Plant::CoalescesForEver) {
+            changes.retain(|change| !planted::only_renews(change, &self.rows));
         }
         self.disk.queue(changes, upto);
         let before = std::mem::replace(&mut self.rows, rows);

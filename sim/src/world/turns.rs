@@ -5,7 +5,7 @@ use homing_core::ids::AccountId;
 use homing_core::key::Keys;
 use homing_core::turn::{Effect, Env, Reply, Step, Turn};
 
-use super::{Open, World};
+use super::{Open, World, planted};
 use crate::ask::Ask;
 use crate::event::{Event, TurnId};
 use crate::plant::Plant;
@@ -19,20 +19,14 @@ impl World {
     pub(crate) fn ask(&mut self, ask: Ask) {
         let id = TurnId(self.next_turn);
         let now = self.now;
-        let mut request = ask.request(now);
+        let request = ask.request(now);
         let affinity = self.settings.session_affinity;
         self.next_turn += 1;
         self.emit(Event::Came { turn: id, ask, request, affinity });
-        match self.plant {
-            Some(Plant::SharesTenants) => request.keys = ask.keys("everyone"),
-            Some(Plant::SoftPins) => request.pin = None,
-            Some(Plant::BindsTheNameless) if request.keys.is_empty() => {
-                request.keys = Ask { form: crate::ask::Form::Header, ..ask }.keys("nobody");
-            }
-            _ => {}
-        }
+        let request = planted::request(self.plant, &ask, request);
+        let settings = planted::settings(self.plant, self.settings);
         let Some(process) = &mut self.process else { return };
-        let mut env = Env { fleet: &mut process.fleet, settings: &self.settings, now, word: 0 };
+        let mut env = Env { fleet: &mut process.fleet, settings: &settings, now, word: 0 };
         let step = Turn::start(request, &mut env);
         self.take(id, ask, step);
     }
@@ -41,9 +35,10 @@ impl World {
     pub(crate) fn resume(&mut self, id: TurnId, reply: Reply) {
         // Any word will do for jitter; one that depends on the request alone keeps equal states equal.
         let (now, word) = (self.now, u64::from(id.0) * 40);
+        let settings = planted::settings(self.plant, self.settings);
         let Some(process) = &mut self.process else { return };
         let Some(open) = process.turns.remove(&id) else { return };
-        let mut env = Env { fleet: &mut process.fleet, settings: &self.settings, now, word };
+        let mut env = Env { fleet: &mut process.fleet, settings: &settings, now, word };
         match open.turn.clone().resume(reply, &mut env) {
             Ok(step) => {
                 let left = open.left;
@@ -62,6 +57,10 @@ impl World {
     fn take(&mut self, id: TurnId, ask: Ask, step: Step) {
         let Step { turn, effect, note } = step;
         self.emit(Event::Noted(id, note));
+        let effect = match &self.process {
+            Some(process) => planted::effect(self.plant, effect, &turn, &process.fleet, self.now),
+            None => effect,
+        };
         match effect {
             Effect::Dial { account, attempt } => {
                 let token = self.token_for(&ask, account);
@@ -91,8 +90,13 @@ impl World {
         if settled {
             open.left = true;
         } else if let Some(open) = process.turns.remove(&id) {
+            if let Some(account) = open.turn.account() {
+                planted::blame(self.plant, &mut process.fleet, account, None, now);
+            }
             let mut env = Env { fleet: &mut process.fleet, settings: &self.settings, now, word: 0 };
-            open.turn.abandon(&mut env);
+            if self.plant != Some(Plant::LeaksProbe) {
+                open.turn.abandon(&mut env);
+            }
         }
         self.emit(Event::Left(id, settled));
     }

@@ -143,3 +143,9 @@ pub(super) fn run_raw(store: &Store, sql: &'static str) {
     store.writer.submit(Box::new(job)).unwrap();
     smol::block_on(wait.recv()).unwrap().unwrap();
 }
+
+/// Removes what has expired, batch by batch; returns how many rows went.
+fn purge_all(store: &Store, now: Time) -> usize {
+    let batches = std::iter::from_fn(|| Some(smol::block_on(store.purge_expired(now)).unwrap()));
+    batches.take_while(|gone| *gone > 0).sum()
+}

@@ -46,7 +46,7 @@ fn pins_that_expired_while_nothing_ran_go_in_the_background() {
     assert_eq!(store.table().pin_count(), 1);
     // An id that is recorded again before the old record went is not removed with it.
     pin(&store, T2, "resp_7", B, now);
-    assert_eq!(smol::block_on(store.purge_expired(now)).unwrap(), 1_499);
+    assert_eq!(purge_all(&store, now), 1_499);
     assert_eq!(count(&store, "SELECT count(*) FROM pins"), 2);
     drop(store);
     assert_eq!(pinned(&open(&place.path, now), T2, "resp_7", now), Pinned::At { account: B, anchor: 0 });

@@ -78,7 +78,7 @@ fn sqlite_cleanup() {
     }
     let fresh = Time(START.0 + TTL.0);
     serve(&store, T1, &session(T1, "fresh"), A, fresh);
-    assert_eq!(smol::block_on(store.purge_expired(fresh)).unwrap(), 2_500);
+    assert_eq!(purge_all(&store, fresh), 2_500);
     durable(&store);
     assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 1);
     assert_eq!(count(&store, "SELECT count(*) FROM binding_keys"), 1);
@@ -100,7 +100,7 @@ fn sqlite_cleanup_of_rows_that_expired_while_nothing_ran() {
     assert_eq!(store.len(), 1, "expired rows are not loaded");
     // A new session takes over the key of a row that is still in the file.
     serve(&store, T1, &session(T1, "7"), B, now);
-    assert_eq!(smol::block_on(store.purge_expired(now)).unwrap(), 1_500);
+    assert_eq!(purge_all(&store, now), 1_500);
     assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 2);
     let before = after_restart(&store);
     drop(store);

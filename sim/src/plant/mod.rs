@@ -1,5 +1,11 @@
 //! Known bugs, put into the world around the core on purpose: each has to be caught by the oracle it names.
 
+mod catalogue;
+mod prove;
+
+pub use catalogue::{PLANTS, Planted};
+pub use prove::{Missed, Proof, plan, prove};
+
 /// A planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Plant {
@@ -41,30 +47,47 @@ pub enum Plant {
     BindsTheNameless,
     /// Turn state goes along wherever the plan goes.
     KeepsForeignToken,
+    /// A binding brings its account back although its owner switched it off.
+    StickyBeforeHealth,
+    /// The account that comes first is preferred to the session's home.
+    PriorityBeforeHome,
+    /// An account that serves again gets the sessions back that left it.
+    BouncesBack,
+    /// A weaker key goes on leading to the home before the failover.
+    AliasKeepsOldHome,
+    /// Requests go by the settings of the process's start.
+    IgnoresOffSwitch,
+    /// A success under a hard pin moves the session's home.
+    PinMovesHome,
+    /// What an account said about its quota is not remembered.
+    ForgetsQuota,
+    /// A client that hangs up is held against the account.
+    HangUpBlames,
+    /// A faulty request is held against the account.
+    RequestFaultBlames,
+    /// A probe whose client hangs up is never over.
+    LeaksProbe,
+    /// A reset in a thousand years is believed.
+    BelievesAbsurdResets,
+    /// A row is lost on the way from the disk to the table.
+    DropsRowsAtStart,
+    /// A late failure on the old home unbinds the session.
+    LateFailureUnbinds,
+    /// A look-up extends the session's life.
+    ReadsRenew,
+    /// A key that many sessions share leads each of them to the first one's row.
+    SharedKeyMelts,
+    /// Clients are told to come back at once.
+    HammersClients,
+    /// The sweep goes by the expiry a row was made with, not by the renewed one.
+    PurgesTheRenewed,
+    /// Renewals are put off for ever.
+    CoalescesForEver,
+    /// A request that cannot be repeated is sent again.
+    RepeatsTheUnrepeatable,
+    /// The head of an answer counts as success.
+    HeadersAreSuccess,
 }
-
-/// All of them, each with the oracle that has to catch it.
-pub const PLANTS: [(Plant, &str); 19] = [
-    (Plant::IgnoresEpochs, "B12"),
-    (Plant::RenewsOnFailure, "B7"),
-    (Plant::EndsBeforeDurable, "B15"),
-    (Plant::RevivesExpired, "B8"),
-    (Plant::DropsFence, "B6"),
-    (Plant::ForgetsPending, "B5"),
-    (Plant::LoserIgnoresWinner, "B4"),
-    (Plant::BlindToRemoval, "B11"),
-    (Plant::RetriesAfterVisible, "R3"),
-    (Plant::SharesTenants, "B14"),
-    (Plant::UnknownIsSuccess, "B15"),
-    (Plant::WeakestKeyWins, "B10"),
-    (Plant::LosesWrites, "B15"),
-    (Plant::GivesUpEarly, "R4"),
-    (Plant::TriesTooMuch, "LIMITS"),
-    (Plant::ForgetsCaps, "B13"),
-    (Plant::SoftPins, "R1"),
-    (Plant::BindsTheNameless, "B1"),
-    (Plant::KeepsForeignToken, "R7"),
-];
 
 impl Plant {
     /// Its name on the command line.
@@ -83,6 +106,12 @@ impl Plant {
     /// The plant with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        PLANTS.iter().map(|(p, _)| *p).find(|p| p.name() == name)
+        PLANTS.iter().map(|planted| planted.plant).find(|plant| plant.name() == name)
+    }
+
+    /// What is to be known of it.
+    #[must_use]
+    pub fn planted(self) -> Option<&'static Planted> {
+        PLANTS.iter().find(|planted| planted.plant == self)
     }
 }

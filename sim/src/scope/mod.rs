@@ -1,11 +1,15 @@
 //! How large a world is and what may happen in it. Every bound is small: rules break in small worlds.
 
+mod knob;
+
+pub use knob::{Draft, Knob};
+
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
 
 use crate::action::{FAULTS, Fault};
-use crate::ask::Form;
+use crate::ask::{FORMS, Form};
 
 /// One kind of world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,18 +44,11 @@ pub struct Scope {
     pub ticks: u32,
 }
 
-const ALL_FORMS: &[Form] = &[
-    Form::Header,
-    Form::HeaderAndShared,
-    Form::HeaderAndOwn,
-    Form::BodyAndShared,
-    Form::Own,
-    Form::Shared,
-    Form::Nothing,
-];
-
-/// The worlds of random runs; the first choice of a run names one.
+/// The fixed worlds of random runs; the first choice of a run names one, or [`SWARM`].
 pub const PROFILES: u8 = 5;
+
+/// The first choice of a run whose world is drawn part by part.
+pub const SWARM: u8 = PROFILES;
 
 impl Scope {
     /// The profile with this number, modulo [`PROFILES`].
@@ -62,7 +59,7 @@ impl Scope {
             accounts: 3,
             tenants: 2,
             sessions: 2,
-            forms: ALL_FORMS,
+            forms: &FORMS,
             odd_requests: true,
             open: 5,
             fails: &FAULTS,
@@ -125,6 +122,27 @@ impl Scope {
     #[must_use]
     pub fn small() -> Self {
         Self { name: "small", faults: 2, ticks: 1, operators: true, ..Self::tiny() }
+    }
+
+    /// The scopes of the exhaustive search, the smallest first.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        vec![Self::tiny(), Self::small()]
+    }
+
+    /// The scope of the exhaustive search with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|scope| scope.name == name)
+    }
+
+    /// Its size in one line.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let Self { tenants, accounts, sessions, asks, open, faults, ticks, .. } = self;
+        format!(
+            "{tenants} tenants, {accounts} accounts, {sessions} sessions each, {asks} requests ({open} at once), {faults} faults, {ticks} ticks"
+        )
     }
 
     /// The accounts of this world.

@@ -1,64 +1,23 @@
 //! Who picks what happens next. A pick is an index among the enabled actions; every list of indices is a run.
 
-use crate::action::{Action, Class};
-use crate::rng::Rng;
+mod by_name;
+mod pct;
+mod schedule;
+mod seeded;
+mod swarm;
+
+pub use by_name::{ByName, Divergence, Why};
+pub use pct::Pct;
+pub use schedule::Schedule;
+pub use seeded::Seeded;
+pub use swarm::Swarm;
+
+use crate::action::Action;
 
 /// Picks one of the enabled actions, or ends the run.
 pub trait Chooser {
     /// An index below `enabled.len()`, or `None` to stop. `enabled` is never empty.
     fn pick(&mut self, enabled: &[Action]) -> Option<usize>;
-}
-
-/// Random runs: a kind of step by weight, then one step of that kind.
-#[derive(Clone, Debug)]
-pub struct Seeded {
-    rng: Rng,
-    /// `None`: every enabled action is as likely as any other.
-    weights: Option<[u64; 7]>,
-}
-
-const CLASSES: [Class; 7] =
-    [Class::Progress, Class::Client, Class::House, Class::Time, Class::Trouble, Class::Operator, Class::Crash];
-
-impl Seeded {
-    /// The run of this seed. The weights of the kinds are drawn from it too: each run is another kind of bad day.
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
-        let mut draw = |from: &[u64]| from.get(rng.below(from.len() as u64) as usize).copied().unwrap_or(1);
-        let even = draw(&[0, 0, 0, 1]) == 1;
-        let weights = [
-            draw(&[30, 50]),
-            draw(&[8, 20, 40]),
-            draw(&[4, 12, 20]),
-            draw(&[1, 4, 12]),
-            draw(&[0, 6, 16, 30]),
-            draw(&[0, 2, 6, 25]),
-            draw(&[0, 1, 2, 5]),
-        ];
-        Self { rng, weights: (!even).then_some(weights) }
-    }
-}
-
-impl Chooser for Seeded {
-    fn pick(&mut self, enabled: &[Action]) -> Option<usize> {
-        let of = |class: Class| enabled.iter().filter(move |a| a.class() == class).count() as u64;
-        let weights = self.weights.unwrap_or_default();
-        let weights = CLASSES.iter().zip(weights).map(|(class, w)| (*class, w * of(*class).min(1)));
-        let total: u64 = weights.clone().map(|(_, w)| w).sum();
-        if total == 0 {
-            return usize::try_from(self.rng.below(enabled.len() as u64)).ok();
-        }
-        let mut drawn = self.rng.below(total);
-        let class = weights.clone().find(|(_, w)| {
-            let here = drawn < *w;
-            drawn = drawn.saturating_sub(*w);
-            here
-        });
-        let class = class.map_or(Class::Progress, |(class, _)| class);
-        let nth = self.rng.below(of(class)) as usize;
-        enabled.iter().enumerate().filter(|(_, a)| a.class() == class).nth(nth).map(|(at, _)| at)
-    }
 }
 
 /// A recorded list of choices, each taken modulo the number of enabled actions.

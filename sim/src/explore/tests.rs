@@ -1,0 +1,71 @@
+//! States that are taken for one go on alike, and the search is the same for every number of threads.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::*;
+
+/// Where the steps out of a world lead.
+fn onward(world: &World, symmetry: &Symmetry) -> Vec<(World, u128)> {
+    let mut enabled = Vec::new();
+    world.enabled(&mut enabled);
+    let step = |action: &crate::action::Action| {
+        let mut next = world.clone();
+        next.apply(*action);
+        next.forget();
+        assert_eq!(next.violation(), None);
+        let print = next.fingerprint(symmetry);
+        (next, print)
+    };
+    enabled.iter().map(step).collect()
+}
+
+/// Visits a scope and looks at every `sample`th world that is taken for one already known: its steps have to lead to the same
+/// states. Returns the number of worlds compared.
+fn compare(scope: &Scope, sample: usize) -> usize {
+    let symmetry = Symmetry::of(scope);
+    let first = World::of(scope.clone(), None);
+    let mut known: BTreeMap<u128, BTreeSet<u128>> = BTreeMap::new();
+    let (mut twins, mut compared) = (0_usize, 0);
+    let mut edge = VecDeque::from([(first.fingerprint(&symmetry), first)]);
+    while let Some((print, world)) = edge.pop_front() {
+        let twin = known.contains_key(&print);
+        twins += usize::from(twin);
+        if twin && !twins.is_multiple_of(sample) {
+            continue;
+        }
+        let steps = onward(&world, &symmetry);
+        let prints: BTreeSet<u128> = steps.iter().map(|(_, print)| *print).collect();
+        match known.get(&print) {
+            Some(first) => {
+                assert_eq!(&prints, first, "two worlds with one print go on differently: {world:#?}");
+                compared += 1;
+            }
+            None => {
+                known.insert(print, prints);
+                edge.extend(steps.into_iter().map(|(next, print)| (print, next)));
+            }
+        }
+    }
+    compared
+}
+
+#[test]
+fn worlds_with_one_print_go_on_alike() {
+    let two = Scope { tenants: 2, faults: 0, ..Scope::tiny() };
+    assert_eq!(Symmetry::of(&two).renamings.len(), 2, "the tenants of this scope may change places");
+    let clock = Scope { faults: 0, ticks: 1, ..Scope::tiny() };
+    for (scope, sample) in [(&Scope::tiny(), 16), (&two, 2), (&clock, 8)] {
+        let compared = compare(scope, sample);
+        assert!(compared > 1_000, "only {compared} worlds were compared");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    for plant in [None, Some(Plant::ForgetsPending)] {
+        let with = |jobs| Search { scope: Scope::tiny(), plant, most: 9_000, jobs }.go(&mut |_| {});
+        let (one, three) = (with(1), with(3));
+        assert_eq!(format!("{one:?}"), format!("{three:?}"));
+        assert_eq!(one.failed.is_some(), plant.is_some());
+    }
+}
