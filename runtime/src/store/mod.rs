@@ -39,7 +39,7 @@ use homing_core::store::{Answer, Op, Subject};
 use homing_core::table::Table;
 use homing_core::time::Time;
 
-pub use durable::Durable;
+pub use durable::{Durable, Waited};
 pub use error::StoreError;
 pub use listing::Page;
 pub use names::{Renamed, Tenant};
@@ -65,7 +65,8 @@ pub enum StoreMode {
 pub enum Commit {
     /// They are.
     Committed,
-    /// Not within the time given. The write goes on; the terminal event may go out.
+    /// Not within the time given, or the disk is known to refuse them. The write is tried again; the terminal event may go
+    /// out.
     Late,
 }
 
@@ -158,10 +159,11 @@ impl Store {
         self.change(|table| table.answer(subject, op, Time(clock::wall_ms())))
     }
 
-    /// Waits until `seq` and everything before it is durable, at most for `wait` (`commit-wait`, B15).
+    /// Waits until `seq` and everything before it is durable, at most for `wait` (`commit-wait`, B15), and no longer than
+    /// until the disk is known to refuse: a turn gains nothing by waiting on a full one.
     pub async fn commit(&self, seq: Seq, wait: Duration) -> Commit {
         let durable = self.writer.durable();
-        if durable.seq() >= seq || clock::within(wait, durable.wait_for(seq)).await.is_some() {
+        if durable.seq() >= seq || clock::within(wait, durable.wait_for(seq)).await == Some(Waited::Durable) {
             return Commit::Committed;
         }
         self.late.fetch_add(1, Ordering::Relaxed);
@@ -233,6 +235,8 @@ impl Store {
         self.flush_renewals();
         let store = Arc::clone(self);
         smol::unblock(move || store.writer.stop()).await;
+        // What was written counts for nothing in a file that is gone, however lately it went (T2).
+        self.look_at_file();
         self.health()
     }
 

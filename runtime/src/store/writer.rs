@@ -30,7 +30,7 @@ pub struct StoreHealth {
     pub since: Option<Time>,
     /// Rows that the schema's checks refused; never expected to be other than 0.
     pub refused: u64,
-    /// Turns that were let go without their commit after `commit-wait`.
+    /// Turns that were let go without their commit: after `commit-wait`, or at once where the disk refuses.
     pub late: u64,
 }
 

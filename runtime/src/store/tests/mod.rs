@@ -113,9 +113,14 @@ pub(super) fn serve(store: &Store, tenant: TenantId, keys: &Keys, account: Accou
     }
 }
 
+/// Waits until everything is on disk, also on one that has just been mended.
 pub(super) fn durable(store: &Store) {
     let last = store.health().last_seq;
-    assert_eq!(smol::block_on(store.commit(last, LONG)), Commit::Committed);
+    let began = std::time::Instant::now();
+    while smol::block_on(store.commit(last, LONG)) != Commit::Committed {
+        assert!(began.elapsed() < LONG, "{:?}", store.health());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// All rows as a restart may give them back: in order, with the life that was stored.
