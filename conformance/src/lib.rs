@@ -8,7 +8,8 @@
 //!                                  after a crash:   what the durable changes say, and no older
 //! ```
 //!
-//! A store is put through it by implementing [`StoreUnderTest`] and running [`run`] on scripts that [`script`] makes.
+//! A store is put through it by implementing [`StoreUnderTest`] and running [`run()`] on scripts that [`script()`] makes. To see
+//! that the suite bites, the same is done to a store with one fault: [`Broken`] has some that any store may have.
 //!
 //! # What a store may do differently
 //!

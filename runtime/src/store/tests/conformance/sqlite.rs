@@ -1,7 +1,8 @@
 //! The embedded store as the suite drives it.
 //!
 //! By hand, there is no writer thread: the script says how many changes the disk takes, each batch goes through the very code
-//! that the thread runs, and a crash is a copy of the files as they stand, opened by another store.
+//! that the thread runs, and a crash is a copy of the files as they stand, opened by another store: with a transaction half
+//! in the log that nobody was told of.
 
 use std::fs;
 use std::sync::{Arc, Barrier};
@@ -97,6 +98,23 @@ impl Sqlite {
         shared.run_jobs(conn);
     }
 
+    /// Writes some of what waits and reports nothing of it: how much of the log a death in the midst of that leaves.
+    fn half_write(&mut self) -> Option<u64> {
+        let (wal, slip, life) = (self.path().with_extension("db-wal"), self.slip, u64::from(self.life));
+        let Some(Open { store, conn: Some(conn) }) = &mut self.open else { return None };
+        let length = || wal.metadata().map_or(0, |m| m.len());
+        let before = length();
+        let batch = store.writer.shared.lock().queue.take(4);
+        let batch = match slip {
+            Some(slip) => slip.written(&batch, self.batches),
+            None => batch,
+        };
+        apply::commit(conn, &batch).unwrap();
+        let written = length() - before;
+        // Somewhere in it, at both its ends too: another place in each life.
+        Some(before + (life * 2_711) % (written + 1))
+    }
+
     /// Asks the file itself, through the store's own connection.
     fn ask<T: Send + 'static>(&mut self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static) -> T {
         match self.open.as_ref().unwrap() {
@@ -186,6 +204,7 @@ impl StoreUnderTest for Sqlite {
 
     fn crash(&mut self, now: Time) {
         let old = self.path();
+        let torn = self.half_write();
         self.life += 1;
         let new = self.path();
         fs::create_dir(new.parent().unwrap()).unwrap();
@@ -194,6 +213,10 @@ impl StoreUnderTest for Sqlite {
             if from.exists() {
                 fs::copy(from, to).unwrap();
             }
+        }
+        if let Some(length) = torn {
+            let wal = fs::OpenOptions::new().write(true).open(new.with_extension("db-wal")).unwrap();
+            wal.set_len(length).unwrap();
         }
         if let Some(Open { conn: Some(conn), .. }) = &self.open {
             conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
