@@ -22,6 +22,7 @@
 pub mod action;
 pub mod ask;
 pub mod choose;
+pub mod corpus;
 pub mod disk;
 pub mod event;
 pub mod explore;

@@ -1,6 +1,7 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
 mod check;
+mod corpus;
 mod progress;
 mod show;
 mod sweep;
@@ -58,6 +59,8 @@ enum Command {
     Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
     Check(check::CheckArgs),
+    /// Writes the files a fuzzer of the choices begins with: small runs that reach each situation
+    Corpus(corpus::CorpusArgs),
     /// The rules that are watched
     Oracles,
     /// The situations a sweep has to reach
@@ -141,6 +144,7 @@ fn command(cli: &Cli) -> u8 {
         },
         Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
         Command::Check(args) => check::check(args, cli.plant, cli.json),
+        Command::Corpus(args) => corpus::corpus(args),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
