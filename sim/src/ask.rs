@@ -43,6 +43,8 @@ pub enum Oddity {
     Plain,
     /// It names one model.
     Model,
+    /// It names another model.
+    OtherModel,
     /// It cannot be repeated once it was sent.
     Once,
     /// Only this account can serve it (R1).
@@ -114,11 +116,15 @@ impl Ask {
     pub fn request(&self, began: Time) -> Request {
         Request {
             keys: self.keys(&format!("user:{}", self.tenant.0)),
-            model: (self.oddity == Oddity::Model).then(|| ModelId::of("model-1")),
+            model: match self.oddity {
+                Oddity::Model => Some(ModelId::of("model-1")),
+                Oddity::OtherModel => Some(ModelId::of("model-2")),
+                Oddity::Plain | Oddity::Once | Oddity::Pinned(_) => None,
+            },
             repeatable: self.oddity != Oddity::Once,
             pin: match self.oddity {
                 Oddity::Pinned(account) => Some(account),
-                Oddity::Plain | Oddity::Model | Oddity::Once => None,
+                Oddity::Plain | Oddity::Model | Oddity::OtherModel | Oddity::Once => None,
             },
             ..Request::new(self.tenant, began)
         }
@@ -131,6 +137,7 @@ impl Ask {
         let odd = match self.oddity {
             Oddity::Plain => String::new(),
             Oddity::Model => " model".into(),
+            Oddity::OtherModel => " model=2".into(),
             Oddity::Once => " once".into(),
             Oddity::Pinned(account) => format!(" pin=a{}", account.0),
         };
@@ -149,6 +156,7 @@ impl Ask {
         let oddity = match odd {
             None => Oddity::Plain,
             Some("model") => Oddity::Model,
+            Some("model=2") => Oddity::OtherModel,
             Some("once") => Oddity::Once,
             Some(pin) => Oddity::Pinned(AccountId(pin.strip_prefix("pin=a")?.parse().ok()?)),
         };

@@ -24,7 +24,7 @@ const fn required(name: &'static str, says: &'static str) -> Mark {
 }
 
 /// All marks, in the order of [`Marks`].
-pub const ALL: [Mark; 30] = [
+pub const ALL: [Mark; 49] = [
     required("failover", "a home moved to another account"),
     required("converged", "a request followed the replacement another one had proposed"),
     required("lost-race", "a first request found that another one had made the reservation meanwhile"),
@@ -55,6 +55,28 @@ pub const ALL: [Mark; 30] = [
     required("broke-off", "an attempt failed after visible output"),
     required("clock-set-back", "the wall clock was set back while rows were held"),
     required("credential-renewed", "an attempt was repeated with a new credential"),
+    required("raced-reserve", "a first request was told that it lost the race for its reservation, and nothing else"),
+    required("raced-pend", "a request that had to leave was told that it lost the race to say where, and nothing else"),
+    required("joined-across", "an attempt went where a request of another process had reserved"),
+    required("converged-across", "a request followed the replacement that one of another process had proposed"),
+    required("hop", "a session went home from another process than the one that wrote its row last"),
+    required("landed", "a write was carried out after its turn had been told that nothing is known of it"),
+    required("landed-too-late", "a write that was left behind met a row, a race or an erasure that it must not pass"),
+    required("landed-orphan", "a write was carried out after its process had died"),
+    required("stale-read", "a turn was told of a row that had changed since it was read"),
+    required("crash-beside", "a process died while requests of another one went on"),
+    required("outage", "the outcome of a store operation stayed unknown because the store was away"),
+    required("guessed", "an attempt went where its process guessed, for want of a store"),
+    required("rebooted", "a shared store began again with the rows it had committed"),
+    required("clock-off", "a row was used that by its process's clock had ended or not begun"),
+    required("clock-set-forth", "the wall clock was set forth while rows were held"),
+    required(
+        "unheard",
+        "an attempt went to an account that was switched off or gone, where its process had not heard it",
+    ),
+    required("identity-changed", "a session left an account whose file holds another identity"),
+    required("key-reset", "a session went home under another API key than it last came with"),
+    required("model-changed", "a session went home for another model than it last came for"),
 ];
 
 /// How often each situation was reached in one run.
@@ -108,7 +130,7 @@ impl Marks {
                 }
             }
             Event::Told { turn, answer, op } => self.told(*turn, op, answer, moment),
-            Event::Noted(_, note) => self.noted(note),
+            Event::Noted(_, note) => self.noted(note, moment),
             Event::Dial { turn, account, reason, .. } => self.dial(*turn, *account, *reason, moment),
             Event::Left(turn, settled) => {
                 let dialling = moment.history.story(*turn).is_some_and(|s| s.attempting().is_some());
@@ -127,11 +149,35 @@ impl Marks {
                     self.hit("expiry-mid-turn");
                 }
             }
-            Event::Crashed(lost) if *lost > 0 => self.hit("crash-uncommitted"),
+            Event::Crashed(lost) => self.crashed(*lost, moment),
+            Event::Landed { turn, answer: Some(answer), .. } => self.landed(*turn, answer, moment),
+            Event::Rebooted(_) if moment.disk.rows().next().is_some() => self.hit("rebooted"),
             Event::Restarted(_) if moment.disk.rows().next().is_some() => self.hit("restart-with-rows"),
             Event::SetBack(_) if !moment.history.rows.is_empty() => self.hit("clock-set-back"),
+            Event::SetForth(_) if !moment.history.rows.is_empty() => self.hit("clock-set-forth"),
             Event::Released(_, false) => self.hit("undurable-end"),
             _ => {}
+        }
+    }
+
+    fn crashed(&mut self, lost: usize, moment: &Moment<'_>) {
+        if lost > 0 {
+            self.hit("crash-uncommitted");
+        }
+        if moment.history.stories.values().any(|story| story.open() && Some(story.process) != moment.process) {
+            self.hit("crash-beside");
+        }
+    }
+
+    fn landed(&mut self, turn: crate::event::TurnId, answer: &Answer, moment: &Moment<'_>) {
+        match answer {
+            Answer::Raced | Answer::Refused(_) | Answer::Completed { how: Completion::Stale, .. } => {
+                self.hit("landed-too-late");
+            }
+            _ => self.hit("landed"),
+        }
+        if moment.history.story(turn).is_some_and(|story| story.died) {
+            self.hit("landed-orphan");
         }
     }
 
@@ -141,6 +187,9 @@ impl Marks {
             (Op::Look, Some(Answer::Looked { view, .. })) => {
                 let row = view.and_then(|v| moment.row(&v));
                 let first = story.request.keys.iter().next();
+                if row.is_some_and(|row| moment.now >= row.expires || moment.now < row.created) {
+                    self.hit("clock-off");
+                }
                 match (row, first) {
                     (Some(row), Some(first)) if !row.keys.has(&first.digest) => self.hit("alias-join"),
                     (None, Some(_)) => {
@@ -165,6 +214,12 @@ impl Marks {
         match answer {
             Answer::Found(view) if view.state == State::Reserved => self.hit("lost-race"),
             Answer::Lost(_) => self.hit("pend-lost"),
+            Answer::Raced if matches!(op, Op::Pend { .. }) => self.hit("raced-pend"),
+            Answer::Raced => self.hit("raced-reserve"),
+            Answer::Looked { view: Some(view), .. } if moment.row(view).is_none_or(|row| row.view() != *view) => {
+                self.hit("stale-read");
+            }
+            Answer::Unknown if moment.outage => self.hit("outage"),
             Answer::Unknown => self.hit("unknown-reply"),
             Answer::Refused(Refusal::Erased) if matches!(op, Op::Complete { .. }) => self.hit("refused-erased"),
             Answer::Completed { how, .. } => match how {
@@ -182,8 +237,9 @@ impl Marks {
         }
     }
 
-    fn noted(&mut self, note: &Note) {
+    fn noted(&mut self, note: &Note, moment: &Moment<'_>) {
         match note {
+            Note::Diverts { from, .. } if moment.history.replaced.contains(from) => self.hit("identity-changed"),
             Note::BrokeOff(_) => self.hit("broke-off"),
             Note::AllOut(homing_core::fleet::Out::Soon { .. }) => self.hit("all-out-soon"),
             Note::AllOut(homing_core::fleet::Out::Spent { .. }) => self.hit("all-out-spent"),
@@ -202,9 +258,16 @@ impl Marks {
             Reason::Converged => self.hit("converged"),
             Reason::Joined => self.hit("reservation-joined"),
             Reason::Pinned => self.hit("pinned"),
+            Reason::Guessed => self.hit("guessed"),
             _ => {}
         }
         let Some(story) = moment.history.story(turn) else { return };
+        self.dial_behind(story, reason, moment);
+        if moment.directory.get(&account) != Some(&homing_core::fleet::Standing::Usable)
+            && moment.placed.get(&account) == Some(&homing_core::fleet::Standing::Usable)
+        {
+            self.hit("unheard");
+        }
         let known = moment.fleet.get(account);
         if known.and_then(|a| a.spent).is_some_and(|bar| bar.until <= moment.now) {
             self.hit("probe");
@@ -214,6 +277,26 @@ impl Marks {
         }
         if story.failures.last().is_some_and(|(a, f)| *a == account && *f == Failure::Unauthorized) {
             self.hit("credential-renewed");
+        }
+    }
+
+    /// What an attempt owes to whoever wrote its row before.
+    fn dial_behind(&mut self, story: &crate::history::Story, reason: Reason, moment: &Moment<'_>) {
+        let row = story.last_view().map(|view| view.fence.id);
+        let Some(writer) = row.and_then(|id| moment.history.writers.get(&id)) else { return };
+        let across = writer.process != story.process;
+        match reason {
+            Reason::Joined if across => self.hit("joined-across"),
+            Reason::Converged if across => self.hit("converged-across"),
+            Reason::Home => {
+                let changed = [
+                    ("hop", across),
+                    ("key-reset", writer.api_key != story.api_key),
+                    ("model-changed", writer.model != story.request.model),
+                ];
+                changed.into_iter().filter(|(_, is)| *is).for_each(|(name, _)| self.hit(name));
+            }
+            _ => {}
         }
     }
 }

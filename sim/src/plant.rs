@@ -41,10 +41,16 @@ pub enum Plant {
     BindsTheNameless,
     /// Turn state goes along wherever the plan goes.
     KeepsForeignToken,
+    /// A shared store takes the clock of whoever asks for its own.
+    ProcessClockDecides,
+    /// A shared store answers before it commits.
+    CommitsLate,
+    /// A shared store shows the loser of a race the row that its statement began with.
+    ShowsLoserOldRow,
 }
 
 /// All of them, each with the oracle that has to catch it.
-pub const PLANTS: [(Plant, &str); 19] = [
+pub const PLANTS: [(Plant, &str); 22] = [
     (Plant::IgnoresEpochs, "B12"),
     (Plant::RenewsOnFailure, "B7"),
     (Plant::EndsBeforeDurable, "B15"),
@@ -64,6 +70,9 @@ pub const PLANTS: [(Plant, &str); 19] = [
     (Plant::SoftPins, "R1"),
     (Plant::BindsTheNameless, "B1"),
     (Plant::KeepsForeignToken, "R7"),
+    (Plant::ProcessClockDecides, "B8"),
+    (Plant::CommitsLate, "B4"),
+    (Plant::ShowsLoserOldRow, "B5"),
 ];
 
 impl Plant {

@@ -9,6 +9,7 @@ use homing_core::turn::Outcome;
 use super::{Oracle, Verdict, must};
 use crate::event::{Event, TurnId};
 use crate::history::Story;
+use crate::scope::StoreKind;
 use crate::world::Moment;
 
 pub(super) const ORACLE: Oracle = Oracle {
@@ -22,6 +23,10 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     match event {
         Event::Told { turn, op: Op::Complete { .. }, answer } => told(*turn, answer, story),
         Event::Released(turn, true) => {
+            if moment.scope.store == StoreKind::Racing {
+                // Whatever is applied is committed; what the end rests on is looked for when it goes out.
+                return Ok(());
+            }
             let rests = story.wrote.map(|(_, seq)| seq).filter(|seq| *seq > moment.disk.durable());
             must(rests.is_none(), || format!("{turn:?} ends before {rests:?} is durable"))
         }
@@ -49,8 +54,8 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
         return Ok(());
     }
     let (tenant, keys) = (story.request.tenant, story.request.keys);
-    // Another row is another turn's business, and so is the life that others added to this one's.
-    let own = |row: &Row| story.life.is_some_and(|(id, life)| id == row.id && life > moment.store_now);
+    // Another row or generation is another turn's business, and so is the life that others added to this one's.
+    let own = |row: &Row| story.life.is_some_and(|(fence, life)| fence == row.view().fence && life > moment.store_now);
     let stands = table.session(tenant, &keys, moment.wall);
     let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else {
         return Ok(());

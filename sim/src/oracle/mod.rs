@@ -26,6 +26,7 @@ mod r3_visible;
 mod r4_out;
 mod r7_turn_state;
 mod restart;
+mod t3_guess;
 
 use homing_core::ids::AccountId;
 use homing_core::row::{Row, View};
@@ -50,7 +51,7 @@ pub struct Oracle {
 }
 
 /// All oracles. Of several that see the same fault, the first one names it: the more particular come first.
-pub const ALL: [&Oracle; 25] = [
+pub const ALL: [&Oracle; 26] = [
     &r1_pins::ORACLE,
     &r3_visible::ORACLE,
     &limits::ORACLE,
@@ -74,6 +75,7 @@ pub const ALL: [&Oracle; 25] = [
     &b15_durable::ORACLE,
     &r4_out::ORACLE,
     &r7_turn_state::ORACLE,
+    &t3_guess::ORACLE,
     &restart::ORACLE,
     &live::ORACLE,
 ];

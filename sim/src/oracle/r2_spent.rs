@@ -16,7 +16,7 @@ pub(super) const ORACLE: Oracle = Oracle {
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Event::Dial { turn, account, .. } = event else { return Ok(()) };
     for known in moment.fleet.iter().filter(|a| a.standing == Standing::NeedsLogin) {
-        let asked = moment.history.renewed.contains(&known.id);
+        let asked = moment.process.is_some_and(|here| moment.history.renewed.contains(&(here, known.id)));
         must(asked, || format!("{:?} needs a login, but nobody tried to renew its credential", known.id))?;
     }
     let Some(story) = moment.history.story(*turn) else { return Ok(()) };
@@ -24,8 +24,8 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
         return Ok(());
     }
     for kind in [Barred::Quota, Barred::Rate] {
-        let until =
-            moment.history.barred.get(&(*account, kind)).map(|bar| bar.until).filter(|until| moment.now < *until);
+        let bar = moment.history.barred.get(&(story.process, *account, kind));
+        let until = bar.map(|bar| bar.until).filter(|until| moment.now < *until);
         must(until.is_none(), || format!("{turn:?} goes to {account:?}, barred until {until:?} ({kind:?})"))?;
     }
     let Some(known) = moment.fleet.get(*account) else { return Ok(()) };
