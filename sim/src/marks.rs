@@ -113,6 +113,12 @@ impl Marks {
         ALL.iter().zip(self.counts)
     }
 
+    /// How often the mark with this name was reached.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u32 {
+        self.iter().find(|(mark, _)| mark.name == name).map_or(0, |(_, count)| count)
+    }
+
     fn hit(&mut self, name: &'static str) {
         if let Some((_, count)) = ALL.iter().zip(&mut self.counts).find(|(mark, _)| mark.name == name) {
             *count += 1;
