@@ -1,6 +1,7 @@
 //! The state of a world as a person looks at it: short texts and numbers, no parts of the machine.
 
 use homing_core::fleet::{Account, Bar};
+use homing_core::pin::Pin;
 use homing_core::row::{Row, State};
 use homing_core::time::Time;
 use homing_core::turn::Effect;
@@ -19,6 +20,8 @@ pub struct Snapshot {
     pub time_ms: u64,
     /// Whether the session policy is on.
     pub policy: bool,
+    /// Whether the conversation policy is on.
+    pub conversations: bool,
     /// Every process, up or down.
     pub processes: Vec<ProcessState>,
     /// `up`, `away` where it cannot be reached, `down` where it died with its process.
@@ -30,6 +33,9 @@ pub struct Snapshot {
     pub rows: Vec<RowState>,
     /// The bindings that a crash right now would leave.
     pub durable: Vec<RowState>,
+    /// The hard pins of the store.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<String>,
     /// Batches of changes that are not durable yet.
     pub uncommitted: usize,
     /// The accounts as each process sees them.
@@ -139,15 +145,28 @@ impl World {
         Snapshot {
             time_ms: since(self.now),
             policy: self.settings.session_affinity,
+            conversations: self.settings.conversation.is_some(),
             processes: self.processes.keys().map(|id| self.process_state(*id)).collect(),
             store: store.into(),
             adrift: self.store.flying.iter().map(adrift).collect(),
             rows,
             durable: self.store.disk.rows().map(|row| row_state(row, decides)).collect(),
+            pins: self.pin_texts(),
             uncommitted: self.store.disk.waiting(),
             accounts: self.processes.keys().flat_map(|id| self.account_states(*id)).collect(),
             turns: self.turns.iter().map(|(id, open)| turn_state(*id, open)).collect(),
         }
+    }
+
+    fn pin_texts(&self) -> Vec<String> {
+        let decides = self.store_wall();
+        let one = |pin: &Pin| {
+            let over = if pin.live(decides) { "" } else { ", expired" };
+            format!("pin {:?} of t{}: a{}{over}", pin.anchor, pin.tenant.0, pin.account.0)
+        };
+        let mut pins: Vec<String> = self.store.table.iter().flat_map(|table| table.pins().map(one)).collect();
+        pins.sort_unstable();
+        pins
     }
 
     fn process_state(&self, id: ProcessId) -> ProcessState {

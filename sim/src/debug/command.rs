@@ -66,7 +66,7 @@ pub(super) const COMMANDS: [(&str, &str); 21] = [
     ("redo", "takes it again"),
     ("diff, d", "what the last step changed"),
     ("state", "everything that stands"),
-    ("rows", "the bindings, and those a crash would leave"),
+    ("rows", "the bindings, those a crash would leave, the hard pins"),
     ("turns", "the requests under way"),
     ("accounts", "the accounts as the processes see them"),
     ("break C", "stops there whenever going on"),

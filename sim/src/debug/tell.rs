@@ -16,16 +16,17 @@ pub(super) fn facts(state: &Snapshot) -> Vec<String> {
     all.push(format!("store: {}", state.store));
     all.extend(state.adrift.iter().map(|what| format!("adrift: {what}")));
     all.push(format!("session policy: {}", if state.policy { "on" } else { "off" }));
+    all.push(format!("conversation policy: {}", if state.conversations { "on" } else { "off" }));
     all.push(format!("batches not durable: {}", state.uncommitted));
     all
 }
 
-/// The bindings of the store, then those that a crash would leave.
+/// The bindings of the store, those that a crash would leave, the hard pins.
 pub(super) fn rows(state: &Snapshot) -> Vec<String> {
     let one = |row: &RowState, place: &str| format!("t{} row {}{place}: {}", row.tenant, row.row, binding_text(row));
     let stored = state.rows.iter().map(|row| one(row, ""));
     let durable = state.durable.iter().map(|row| one(row, " on disk"));
-    stored.chain(durable).collect()
+    stored.chain(durable).chain(state.pins.iter().cloned()).collect()
 }
 
 /// The requests under way.

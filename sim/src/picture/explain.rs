@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ask::{Ask, Form};
+use crate::ask::{Ask, Form, Oddity};
 use crate::names::numbers;
 use crate::timeline::Line;
 use crate::trace::{Broken, Trace};
@@ -139,6 +139,7 @@ fn asked(what: &str) -> String {
         what.strip_suffix(" (policy off)").map_or((what, ""), |name| (name, ", with the session policy off"));
     let name = name.trim_start_matches("asks ");
     let Some(ask) = Ask::named(name) else { return format!("{what}.") };
+    let odd = oddity(ask.oddity);
     let how = match ask.form {
         Form::Header => "by header",
         Form::HeaderAndShared => "by header, with a prompt_cache_key that the whole application shares",
@@ -146,7 +147,24 @@ fn asked(what: &str) -> String {
         Form::BodyAndShared => "in the body, with a prompt_cache_key that the whole application shares",
         Form::Own => "by a prompt_cache_key of its own",
         Form::Shared => "by a prompt_cache_key that the whole application shares",
-        Form::Nothing => return format!("tenant t{}, naming no session{off} ({name}).", ask.tenant.0),
+        Form::Thread => "by header, and its conversation by thread-id",
+        Form::Nothing => return format!("tenant t{}, naming no session{odd}{off} ({name}).", ask.tenant.0),
     };
-    format!("tenant t{}, session s{} named {how}{off} ({name}).", ask.tenant.0, ask.session)
+    format!("tenant t{}, session s{} named {how}{odd}{off} ({name}).", ask.tenant.0, ask.session)
+}
+
+/// What is odd about a request, in words.
+fn oddity(oddity: Oddity) -> String {
+    let words = match oddity {
+        Oddity::Plain => return String::new(),
+        Oddity::Model => "it names a model",
+        Oddity::OtherModel => "it names another model",
+        Oddity::Once => "it cannot be repeated once it was sent",
+        Oddity::Pinned(account) => return format!("; only a{} can serve it", account.0),
+        Oddity::Issues => "its success brings an id that pins",
+        Oddity::Continues => "it names the last id its session got",
+        Oddity::Foreign => "it names an id that another tenant got",
+        Oddity::Mixed => "it names ids of two sessions",
+    };
+    format!("; {words}")
 }

@@ -63,6 +63,7 @@
     state.processes.forEach((p) => parts.push(
       "p" + p.process + (p.up ? " up" : " DOWN") + off("clock", p.clock_ahead_ms) + off("wall clock", p.wall_ahead_ms)));
     parts.push("store " + state.store, "session policy " + (state.policy ? "on" : "off"));
+    if (state.conversations) parts.push("conversation policy on");
     if (state.uncommitted > 0) parts.push(state.uncommitted + " batches not on disk");
     (state.adrift || []).forEach((what) => parts.push("adrift: " + what));
     return parts.join(" · ");
@@ -93,6 +94,12 @@
     panel.append(step.events.length ? events : make("p", "nothing", "quiet"));
     panel.append(table("Bindings", bindings, state.rows, then("rows"), (r) => r.row));
     panel.append(table("What a crash now would leave", bindings, state.durable, then("durable"), (r) => r.row));
+    if (state.pins) {
+      panel.append(make("h3", "Hard pins"));
+      const pins = make("ul");
+      state.pins.forEach((pin) => pins.append(make("li", pin)));
+      panel.append(pins);
+    }
     panel.append(table("Requests under way", [
       ["request", (t) => "r" + t.turn + " in p" + t.process], ["asked", (t) => t.asks],
       ["waits", (t) => t.waits], ["row it saw", (t) => t.saw || "none"],
