@@ -11,6 +11,7 @@
 //! - [`choose`] picks what happens next: a seed, a recorded list, bytes. Every list of choices is a run.
 //! - [`oracle`] holds one file for each rule of the specification that must hold in every run.
 //! - [`marks`] are the interesting situations a sweep has to reach before "nothing was found" means anything.
+//! - [`trace`] keeps a run in a file, [`picture`] shows it as text, as a diagram and as a page, [`debug`] goes through it.
 //! - [`plant`] puts known bugs in, to prove that the oracles bite.
 //!
 //! ```

@@ -61,7 +61,8 @@
     const parts = ["clock " + seconds(state.time_ms)];
     const off = (name, ms) => (ms ? ", " + name + " off by " + ms / 1000 + " s" : "");
     state.processes.forEach((p) => parts.push(
-      "p" + p.process + (p.up ? " up" : " DOWN") + off("clock", p.clock_ahead_ms) + off("wall clock", p.wall_ahead_ms)));
+      "p" + p.process + (p.up ? " up" : " DOWN") + off("clock", p.clock_ahead_ms) +
+      (p.wall_ahead_ms !== p.clock_ahead_ms ? off("wall clock", p.wall_ahead_ms) : "")));
     parts.push("store " + state.store, "session policy " + (state.policy ? "on" : "off"));
     if (state.conversations) parts.push("conversation policy on");
     if (state.uncommitted > 0) parts.push(state.uncommitted + " batches not on disk");

@@ -52,8 +52,12 @@ fn steps_that_matter(trace: &Trace, out: &mut String) {
 
 fn origin(trace: &Trace, out: &mut String) {
     let header = &trace.header;
-    let world =
-        header.scope.as_ref().map_or_else(|| "a profile drawn by the first choice".into(), |s| format!("scope {s}"));
+    let lines = || trace.steps.iter().flat_map(|step| &step.events);
+    let profile = lines().find_map(|line| line.what.strip_prefix("world ")).unwrap_or("not chosen").trim_matches('"');
+    let world = match &header.scope {
+        Some(scope) => format!("scope {scope}"),
+        None => format!("world {profile}, named by the first choice"),
+    };
     let plant = header.plant.as_ref().map_or_else(|| "no planted bug".into(), |p| format!("planted bug: {p}"));
     let _ = writeln!(
         out,
