@@ -57,7 +57,9 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
     // A crash may take a sixteenth off a life; what is left of it has to be found.
     let slack = moment.scope.settings.ttl.0 / 16;
     // Another row or generation is another turn's business, and so is the life that others added to this one's.
-    let own = |row: &Row| story.life.is_some_and(|(fence, life)| fence == row.view().fence && life.0 > moment.store_now.0 + slack);
+    let own = |row: &Row| {
+        story.life.is_some_and(|(fence, life)| fence == row.view().fence && life.0 > moment.store_now.0 + slack)
+    };
     let stands = table.session(tenant, &keys, moment.wall);
     let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else {
         return Ok(());
