@@ -242,6 +242,66 @@ fn b5_a_loser_that_follows_nobody_goes_on_without_writing() {
 }
 
 #[test]
+fn b15_a_completion_unknown_for_good_ends_undurable() {
+    let mut w = World::new();
+    let mut step = w.start(w.request("s"));
+    for _ in 0..2 {
+        step = w.go(step, Reply::Store(Answer::Unknown));
+    }
+    let dial = w.stored(step);
+    // Readings before the attempt do not count for those behind it.
+    let mut step = w.go(dial, SERVED);
+    for _ in 0..2 {
+        step = w.go(step, Reply::Store(Answer::Unknown));
+        assert_eq!((step.effect, step.note), (Effect::Store(Op::Look), Note::ReadsAgain));
+    }
+    let end = w.go(step, Reply::Store(Answer::Unknown));
+    assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), Note::EndsUndurable));
+}
+
+#[test]
+fn b15_a_commit_that_comes_late_lets_the_event_out_all_the_same() {
+    for (in_time, note) in [(true, Note::Ends), (false, Note::EndsUndurable)] {
+        let mut w = World::new();
+        let dial = w.start(w.request("s"));
+        let dial = w.stored(dial);
+        let completes = w.go(dial, SERVED);
+        let commits = w.stored(completes);
+        let end = w.go(commits, Reply::Committed { in_time });
+        assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), note));
+    }
+}
+
+/// A completion whose outcome is unknown, and what the plan reads then: whose row it takes for its own.
+#[test]
+fn b15_only_a_binding_of_its_own_account_may_be_the_row_of_a_lost_write() {
+    let reads = |w: &mut World| {
+        let (reserves, _) = reserving(w, "s");
+        // Its reservation was refused, so it knows of no row.
+        let dial = w.go(reserves, Reply::Store(Answer::Refused(Refusal::Full)));
+        w.table.erase(homing_core::row::Scope::Tenant(ADA));
+        let completes = w.go(dial, SERVED);
+        w.go(completes, Reply::Store(Answer::Unknown))
+    };
+    let goes_on = |prepare: &dyn Fn(&mut World)| {
+        let mut w = World::new();
+        let step = reads(&mut w);
+        prepare(&mut w);
+        let answer = w.does(&step);
+        let next = w.go(step, Reply::Store(answer));
+        (next.effect, w.row(&header("s")).map(|row| row.seq))
+    };
+    let (effect, seq) = goes_on(&|w| w.bound(&header("s"), A));
+    assert_eq!(Some(effect), seq.map(Effect::Commit), "it waits for the row");
+    let others: [&dyn Fn(&mut World); 2] =
+        [&|w: &mut World| w.bound(&header("s"), B), &|w: &mut World| w.reserved(&header("s"), A)];
+    for prepare in others {
+        let (effect, _) = goes_on(prepare);
+        assert!(matches!(effect, Effect::Store(Op::Complete { fence: None, account: A, .. })), "{effect:?}");
+    }
+}
+
+#[test]
 fn r4_no_request_tries_more_accounts_than_there_is_room_to_remember() {
     let mut w = World::new();
     (1..=12).for_each(|id| w.fleet.set(AccountId(id), Standing::Usable));
