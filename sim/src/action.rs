@@ -4,7 +4,7 @@ use homing_core::ids::{AccountId, TenantId};
 use homing_core::time::Millis;
 
 use crate::ask::Ask;
-use crate::event::TurnId;
+use crate::event::{ProcessId, TurnId};
 use crate::scope::Knob;
 
 mod text;
@@ -85,6 +85,8 @@ pub enum Action {
     Answer(TurnId),
     /// The store's late answer arrives.
     Deliver(TurnId),
+    /// A shared store is out of reach: the turn is told that the outcome is unknown.
+    TimeOut(TurnId),
     /// The upstream serves the request.
     Serve(TurnId),
     /// The upstream shows visible output.
@@ -97,18 +99,26 @@ pub enum Action {
     Release(TurnId),
     /// The disk commits its oldest batch.
     Commit,
-    /// A client sends a request.
-    Ask(Ask),
+    /// A client sends a request to a process.
+    Ask(ProcessId, Ask),
     /// Expired rows are removed.
     Purge,
     /// Coalesced renewals are queued.
     Flush,
     /// The process comes up again.
-    Restart,
-    /// Both clocks move on.
+    Restart(ProcessId),
+    /// A shared store can be reached again.
+    Recover,
+    /// The process hears what is new about accounts and settings.
+    Sync(ProcessId),
+    /// All clocks move on.
     Tick(Millis),
     /// The operator mends an account: enabled, there, its credential new.
     Mend(AccountId),
+    /// A statement that was left behind, by its place among them, never arrives.
+    Drop(u8),
+    /// A statement that was left behind is carried out.
+    Land(u8),
     /// The store does it, but the answer is under way for a while.
     Apply(TurnId),
     /// The upstream attempt fails.
@@ -121,22 +131,44 @@ pub enum Action {
     LoseRequest(TurnId),
     /// The store does it, the answer is lost; the outcome is unknown.
     LoseReply(TurnId),
+    /// The turn is told that the outcome is unknown; what it asked stays under way, and may be carried out later.
+    Linger(TurnId),
     /// The account's owner switches it off.
     Disable(AccountId),
+    /// The account is to take no new sessions (R2).
+    Drain(AccountId),
     /// The account's file is gone: no attempt starts.
     Vanish(AccountId),
+    /// The account's file holds another identity.
+    Replace(AccountId),
     /// The removal is certain: its bindings are erased.
     EraseAccount(AccountId),
+    /// The removal is commanded, whatever the processes know.
+    RemoveAccount(AccountId),
     /// A tenant is deleted.
     EraseTenant(TenantId),
     /// One row of a tenant, its oldest, is cleared by hand.
     ClearRow(TenantId),
-    /// The session policy is switched on or off.
-    Affinity(bool),
-    /// The wall clock is set back; the process's clock goes on.
-    WallBack,
+    /// A tenant's API key is replaced.
+    ResetKey(TenantId),
+    /// A tenant is moved to the other pool (B17).
+    MovePool(TenantId),
+    /// The second pool is deleted, and its conversations with it (B6).
+    ErasePool,
+    /// The session policy is switched on or off, by a command to this process.
+    Affinity(ProcessId, bool),
+    /// The conversation policy is switched on or off, by a command to this process.
+    Talk(ProcessId, bool),
+    /// The wall clock of a process's machine is set back; the process's clock goes on.
+    WallBack(ProcessId),
+    /// The wall clock of a process's machine is set forth; the process's clock goes on.
+    WallForth(ProcessId),
+    /// The shared store cannot be reached.
+    Outage,
+    /// The shared store begins again from what it committed.
+    Reboot,
     /// The process dies.
-    Crash,
+    Crash(ProcessId),
 }
 
 /// What kind of step it is, for weights and budgets.
@@ -154,7 +186,7 @@ pub enum Class {
     Trouble,
     /// An operator does something.
     Operator,
-    /// The process dies.
+    /// A process or the shared store dies.
     Crash,
 }
 
@@ -163,27 +195,6 @@ pub const CLASSES: [Class; 7] =
     [Class::Progress, Class::Client, Class::House, Class::Time, Class::Trouble, Class::Operator, Class::Crash];
 
 impl Action {
-    /// The request it is about.
-    #[must_use]
-    pub const fn turn(&self) -> Option<TurnId> {
-        match *self {
-            Self::Answer(turn)
-            | Self::Deliver(turn)
-            | Self::Serve(turn)
-            | Self::Show(turn)
-            | Self::Wake(turn)
-            | Self::Refresh(turn, _)
-            | Self::Release(turn)
-            | Self::Apply(turn)
-            | Self::Fail(turn, _)
-            | Self::HangUp(turn)
-            | Self::GiveUpWaiting(turn)
-            | Self::LoseRequest(turn)
-            | Self::LoseReply(turn) => Some(turn),
-            _ => None,
-        }
-    }
-
     /// Its kind.
     #[must_use]
     pub const fn class(&self) -> Class {
@@ -192,31 +203,70 @@ impl Action {
             | Self::Draw(..)
             | Self::Answer(_)
             | Self::Deliver(_)
+            | Self::TimeOut(_)
             | Self::Serve(_)
             | Self::Show(_)
             | Self::Wake(_)
             | Self::Refresh(_, Refreshed::Fresh)
             | Self::Release(_)
-            | Self::Restart
+            | Self::Restart(_)
             | Self::Apply(_) => Class::Progress,
-            Self::Commit | Self::Purge | Self::Flush => Class::House,
-            Self::Ask(_) => Class::Client,
+            Self::Commit
+            | Self::Purge
+            | Self::Flush
+            | Self::Recover
+            | Self::Sync(_)
+            | Self::Drop(_)
+            | Self::Land(_) => Class::House,
+            Self::Ask(..) => Class::Client,
             Self::Tick(_) => Class::Time,
             Self::Refresh(..)
             | Self::Fail(..)
             | Self::HangUp(_)
             | Self::GiveUpWaiting(_)
             | Self::LoseRequest(_)
-            | Self::LoseReply(_) => Class::Trouble,
+            | Self::LoseReply(_)
+            | Self::Linger(_) => Class::Trouble,
             Self::Mend(_)
             | Self::Disable(_)
+            | Self::Drain(_)
+            | Self::MovePool(_)
+            | Self::ErasePool
+            | Self::Talk(..)
             | Self::Vanish(_)
+            | Self::Replace(_)
             | Self::EraseAccount(_)
+            | Self::RemoveAccount(_)
             | Self::EraseTenant(_)
             | Self::ClearRow(_)
-            | Self::Affinity(_)
-            | Self::WallBack => Class::Operator,
-            Self::Crash => Class::Crash,
+            | Self::ResetKey(_)
+            | Self::Affinity(..)
+            | Self::WallBack(_)
+            | Self::WallForth(_) => Class::Operator,
+            Self::Outage | Self::Reboot | Self::Crash(_) => Class::Crash,
+        }
+    }
+
+    /// The request it is about.
+    #[must_use]
+    pub const fn turn(&self) -> Option<TurnId> {
+        match *self {
+            Self::Answer(id)
+            | Self::Deliver(id)
+            | Self::TimeOut(id)
+            | Self::Serve(id)
+            | Self::Show(id)
+            | Self::Wake(id)
+            | Self::Refresh(id, _)
+            | Self::Release(id)
+            | Self::Apply(id)
+            | Self::Fail(id, _)
+            | Self::HangUp(id)
+            | Self::GiveUpWaiting(id)
+            | Self::LoseRequest(id)
+            | Self::LoseReply(id)
+            | Self::Linger(id) => Some(id),
+            _ => None,
         }
     }
 
@@ -228,11 +278,19 @@ impl Action {
                 self,
                 Self::Apply(_)
                     | Self::Disable(_)
+                    | Self::Drain(_)
+                    | Self::MovePool(_)
+                    | Self::ErasePool
+                    | Self::Talk(_, false)
                     | Self::Vanish(_)
+                    | Self::Replace(_)
+                    | Self::RemoveAccount(_)
                     | Self::EraseTenant(_)
                     | Self::ClearRow(_)
-                    | Self::Affinity(false)
-                    | Self::WallBack
+                    | Self::ResetKey(_)
+                    | Self::Affinity(_, false)
+                    | Self::WallBack(_)
+                    | Self::WallForth(_)
             )
     }
 }

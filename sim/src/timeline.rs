@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use homing_core::pin::Pin;
 use homing_core::row::{Row, State};
 use homing_core::store::{Answer, Op};
 use serde::Serialize;
@@ -76,6 +77,11 @@ fn describe(event: &Event) -> (&'static str, String) {
         }
         Event::Did { op, answer: None, .. } => ("s-", format!("{} never arrives", op_text(op))),
         Event::Did { op, answer: Some(answer), .. } => ("s=", format!("{} -> {}", op_text(op), answer_text(answer))),
+        Event::LeftBehind { op, .. } => ("s_", format!("{} is left behind", op_text(op))),
+        Event::Landed { op, answer: None, .. } => ("s-", format!("{} never arrives", op_text(op))),
+        Event::Landed { op, answer: Some(answer), .. } => {
+            ("s!", format!("late: {} -> {}", op_text(op), answer_text(answer)))
+        }
         Event::Row { before, after, .. } => ("s~", rows_text(before.as_ref(), after.as_ref())),
         Event::Told { answer: Answer::Unknown, .. } => ("s?", "outcome unknown".into()),
         Event::Told { .. } => ("s<", "answered".into()),
@@ -99,6 +105,11 @@ fn describe(event: &Event) -> (&'static str, String) {
         }
         Event::Stands(account, Some(standing)) => ("o.", format!("a{} is {standing:?}", account.0)),
         Event::Stands(account, None) => ("o.", format!("a{} is forgotten", account.0)),
+        Event::Placed(account, standing) => {
+            ("o.", format!("a{} is {standing:?}; processes have yet to hear it", account.0))
+        }
+        Event::Replaced { old, new } => ("o!", format!("the file of a{} holds another identity: a{}", old.0, new.0)),
+        Event::KeyReset(tenant) => ("o.", format!("t{} gets a new API key", tenant.0)),
         Event::Erased(scope, rows) => ("o!", format!("erases {scope:?}: {rows} rows")),
         Event::Purged(gone) => ("p.", format!("purges {gone} rows")),
         Event::Flushed(queued) => ("p.", format!("queues {queued} renewals")),
@@ -107,6 +118,13 @@ fn describe(event: &Event) -> (&'static str, String) {
         Event::Restarted(refused) => ("p+", format!("is up again, {refused} rows refused")),
         Event::Ticked(span) => ("p_", format!("{} ms pass", span.0)),
         Event::SetBack(span) => ("o!", format!("wall clock set back {} ms", span.0)),
+        Event::SetForth(span) => ("o!", format!("wall clock set forth {} ms", span.0)),
+        Event::Outage => ("d!", "the store cannot be reached".into()),
+        Event::Recovered => ("d+", "the store can be reached again".into()),
+        Event::Rebooted(refused) => ("d+", format!("the store begins again, {refused} rows refused")),
+        Event::Talk(on) => ("o.", format!("conversation policy {}", if *on { "on" } else { "off" })),
+        Event::MovedPool(tenant, pool) => ("o.", format!("t{} is in pool {}", tenant.0, pool.0)),
+        Event::Pin { before, after, .. } => ("s~", pin_text(before.as_ref(), after.as_ref())),
         Event::Affinity(on) => ("o.", format!("session policy {}", if *on { "on" } else { "off" })),
         Event::Healed => ("p.", "trouble is over".into()),
         Event::Settled(None) => ("p.", "everything ended and settled".into()),
@@ -152,6 +170,14 @@ fn answer_text(answer: &Answer) -> String {
         Answer::Recorded(seq) => format!("recorded, change {}", seq.0),
         Answer::Raced => "lost the race".into(),
         Answer::Unknown => "unknown".into(),
+    }
+}
+
+fn pin_text(before: Option<&Pin>, after: Option<&Pin>) -> String {
+    match (before, after) {
+        (_, Some(pin)) => format!("pin {:?} t{} to a{}", pin.anchor, pin.tenant.0, pin.account.0),
+        (Some(pin), None) => format!("pin {:?} t{} gone", pin.anchor, pin.tenant.0),
+        (None, None) => String::new(),
     }
 }
 

@@ -73,3 +73,12 @@ fn the_exhaustive_search_finds_a_shortest_run() {
     assert_eq!(failed.violation.map(|v| v.oracle), Some("B4"));
     assert_eq!(failed.choices.len(), 6, "two requests come, both look, both reserve");
 }
+
+/// Two processes, one database: any change of behaviour shows as a changed number here too.
+#[test]
+fn every_state_of_the_tiny_shared_world_holds() {
+    let explored = explore(&Scope::tiny_shared(), None, 2_000_000);
+    assert!(explored.failed.is_none(), "{:#?}", explored.failed.map(|r| r.lines));
+    assert!(explored.complete);
+    assert_eq!(explored.states, 15_769);
+}

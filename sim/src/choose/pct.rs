@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Chooser;
 use crate::action::{Action, Class};
-use crate::event::TurnId;
+use crate::event::{ProcessId, TurnId};
 use crate::rng::Rng;
 
 /// Most changes of priority in one run.
@@ -17,7 +17,7 @@ enum Actor {
     Turn(TurnId),
     Clients,
     Disk,
-    Process,
+    Process(ProcessId),
 }
 
 /// Priority schedules.
@@ -112,7 +112,7 @@ const fn actor(action: &Action) -> Option<Actor> {
     match (action.turn(), action) {
         (Some(turn), _) => Some(Actor::Turn(turn)),
         (None, Action::Commit) => Some(Actor::Disk),
-        (None, Action::Restart) => Some(Actor::Process),
+        (None, Action::Restart(process) | Action::Sync(process)) => Some(Actor::Process(*process)),
         (None, _) => match action.class() {
             Class::Client | Class::Progress => Some(Actor::Clients),
             Class::House | Class::Time | Class::Trouble | Class::Operator | Class::Crash => None,

@@ -1,6 +1,8 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod bugs;
 mod check;
+mod corpus;
 mod planted;
 mod progress;
 mod scenario;
@@ -60,12 +62,16 @@ enum Command {
     Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
     Check(check::CheckArgs),
+    /// Writes the files a fuzzer of the choices begins with: small runs that reach each situation
+    Corpus(corpus::CorpusArgs),
     /// The rules that are watched
     Oracles,
     /// The situations a sweep has to reach
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
     Planted(planted::PlantedArgs),
+    /// The bug base: schedules that broke a rule once
+    Bugs(bugs::BugsArgs),
     /// Stories: scripts that are played and compared with their golden transcripts
     Scenario(scenario::ScenarioArgs),
 }
@@ -133,8 +139,10 @@ fn command(cli: &Cli) -> u8 {
         },
         Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
         Command::Check(args) => check::check(args, cli.plant, cli.json),
+        Command::Corpus(args) => corpus::corpus(args),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
+        Command::Bugs(args) => bugs::bugs(args, cli.plant, cli.json),
         Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
         Command::Planted(args) => planted::run(args, cli.json),
     }

@@ -6,6 +6,7 @@ use homing_core::store::{Answer, Op};
 use super::{Oracle, Verdict, must};
 use crate::event::Event;
 use crate::history::Story;
+use crate::scope::StoreKind;
 use crate::world::Moment;
 
 pub(super) const ORACLE: Oracle = Oracle {
@@ -21,7 +22,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             must(stands, || format!("{turn:?} was told that it reserved {account:?}, but no such row stands"))
         }
         Event::Dial { turn, account, .. } => match moment.history.story(*turn) {
-            Some(story) if story.identified() && story.request.pin.is_none() => dial(event, story, *account, moment),
+            Some(story) if story.identified() && !story.pinned() => dial(event, story, *account, moment),
             _ => Ok(()),
         },
         Event::Row { before: Some(before), after: Some(after), .. } => {
@@ -34,8 +35,18 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
 
 fn dial(event: &Event, story: &Story, account: homing_core::ids::AccountId, moment: &Moment<'_>) -> Verdict {
     if story.attempts.is_empty() {
+        if let Some((Op::Reserve { .. }, Answer::Reserved(view))) = story.told.last()
+            && moment.scope.store == StoreKind::Racing
+            && moment.row(view).is_some()
+        {
+            let committed = moment.disk.rows().any(|row| row.id == view.fence.id);
+            must(committed, || format!("{:?} dials before its reservation is committed", event.turn()))?;
+        }
         let off = moment.settings.ttl_of(story.request.keys.policy()).is_none();
-        let unwritten = !off && matches!(story.told.last(), None | Some((_, Answer::Looked { view: None, .. })));
+        // Who lost the race to leave a row that went meanwhile goes on without writing (B5).
+        let outrun = story.told.iter().any(|told| matches!(told, (Op::Pend { .. }, Answer::Raced)));
+        let unwritten =
+            !off && !outrun && matches!(story.told.last(), None | Some((_, Answer::Looked { view: None, .. })));
         must(!unwritten, || format!("{:?} starts its first attempt without a reservation", event.turn()))?;
     }
     let Some((Op::Look | Op::Reserve { .. }, _)) = story.told.last() else { return Ok(()) };

@@ -1,11 +1,12 @@
 //! B5.
 
-use homing_core::row::{Fence, Row, State};
+use homing_core::row::{Fence, Row, State, View};
 use homing_core::store::{Answer, Op};
 use homing_core::turn::Note;
 
 use super::{Oracle, Verdict, must, view_of};
 use crate::event::{Cause, Event};
+use crate::history::Story;
 use crate::world::Moment;
 
 pub(super) const ORACLE: Oracle = Oracle {
@@ -71,19 +72,32 @@ fn change(before: &Row, after: &Row, op: &Op) -> Verdict {
 /// Who lost and does not follow goes on without writing.
 fn diverts(turn: crate::event::TurnId, moment: &Moment<'_>) -> Verdict {
     let Some(story) = moment.history.story(turn) else { return Ok(()) };
-    let Some((_, Answer::Lost(view))) = story.told.last() else { return Ok(()) };
+    let Some(view) = winner(story) else { return Ok(()) };
     let follows = view
         .is_some_and(|v| story.attempts.last().is_some_and(|a| a.account == v.account || v.pending == Some(a.account)));
     must(follows, || format!("{turn:?} lost the race, does not follow {view:?} and proposes another account"))
 }
 
+/// What a turn that lost the last race for where it goes read of the winner: with the answer, or in a new statement.
+fn winner(story: &Story) -> Option<Option<View>> {
+    match story.told.as_slice() {
+        [.., (_, Answer::Lost(view))] => Some(*view),
+        [before @ .., (_, Answer::Looked { view, .. })] => {
+            let unknown = |told: &&(Op, Answer)| matches!(told, (Op::Look, Answer::Unknown));
+            let last = before.iter().rev().find(|told| !unknown(told));
+            matches!(last, Some((Op::Pend { .. }, Answer::Raced))).then_some(*view)
+        }
+        _ => None,
+    }
+}
+
 fn dial(turn: crate::event::TurnId, account: homing_core::ids::AccountId, moment: &Moment<'_>) -> Verdict {
     let Some(story) = moment.history.story(turn) else { return Ok(()) };
     let Some(view) = story.last_view() else { return Ok(()) };
-    if story.request.pin.is_some() || story.tried(account) {
+    if story.pinned() || story.tried(account) {
         return Ok(());
     }
     let agreed = account == view.account || view.pending == Some(account);
-    let lost = story.told.iter().any(|(_, answer)| matches!(answer, Answer::Lost(_)));
+    let lost = story.told.iter().any(|told| matches!(told, (_, Answer::Lost(_)) | (Op::Pend { .. }, Answer::Raced)));
     must(agreed || lost, || format!("{turn:?} leaves {:?} for {account:?} and told nobody", view.account))
 }

@@ -9,7 +9,7 @@ pub(super) const ORACLE: Oracle =
 
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     match event {
-        Event::Did { turn, answer: Some(answer), .. } => {
+        Event::Did { turn, answer: Some(answer), .. } | Event::Landed { turn, answer: Some(answer), .. } => {
             let row = view_of(answer).and_then(|view| moment.row(&view));
             let gone = row.is_some_and(|row| !row.live(moment.store_now));
             must(!gone, || format!("{turn:?} was given {row:?}, which had expired"))

@@ -18,7 +18,9 @@ pub(super) const ORACLE: Oracle = Oracle {
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Some(table) = moment.table else { return Ok(()) };
     match event {
-        Event::Did { .. } | Event::Erased(..) | Event::Restarted(_) => within(table, moment),
+        Event::Did { .. } | Event::Landed { .. } | Event::Erased(..) | Event::Restarted(_) | Event::Rebooted(_) => {
+            within(table, moment)
+        }
         Event::Purged(gone) => {
             let left = table.rows().filter(|row| !row.live(moment.store_now)).count();
             must(left == 0 || *gone >= PURGE_BATCH, || format!("{left} expired rows are left after a purge"))

@@ -11,7 +11,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Some(turn) = event.turn() else { return Ok(()) };
     let Some(tenant) = moment.history.story(turn).map(|s| s.request.tenant) else { return Ok(()) };
     match event {
-        Event::Did { answer: Some(answer), .. } => {
+        Event::Did { answer: Some(answer), .. } | Event::Landed { answer: Some(answer), .. } => {
             let foreign = view_of(answer).and_then(|v| moment.row(&v)).filter(|row| row.tenant != tenant);
             must(foreign.is_none(), || format!("{turn:?} of {tenant:?} was told of {foreign:?}"))
         }

@@ -20,12 +20,14 @@ mod b16_switch;
 mod b17_pins;
 mod limits;
 mod live;
+mod policy;
 mod r1_pins;
 mod r2_spent;
 mod r3_visible;
 mod r4_out;
 mod r7_turn_state;
 mod restart;
+mod t3_guess;
 
 use homing_core::ids::AccountId;
 use homing_core::row::{Row, View};
@@ -50,11 +52,12 @@ pub struct Oracle {
 }
 
 /// All oracles. Of several that see the same fault, the first one names it: the more particular come first.
-pub const ALL: [&Oracle; 25] = [
+pub const ALL: [&Oracle; 27] = [
     &r1_pins::ORACLE,
     &r3_visible::ORACLE,
     &limits::ORACLE,
     &b14_isolation::ORACLE,
+    &policy::ORACLE,
     &b01_no_identity::ORACLE,
     &b16_switch::ORACLE,
     &b11_removed::ORACLE,
@@ -74,6 +77,7 @@ pub const ALL: [&Oracle; 25] = [
     &b15_durable::ORACLE,
     &r4_out::ORACLE,
     &r7_turn_state::ORACLE,
+    &t3_guess::ORACLE,
     &restart::ORACLE,
     &live::ORACLE,
 ];
@@ -118,7 +122,9 @@ impl Moment<'_> {
     #[must_use]
     pub fn serves(&self, account: AccountId, story: &Story) -> bool {
         let known = self.fleet.get(account);
-        known.is_some_and(|a| a.eligible(story.request.model, self.now) && !a.cools(self.now))
+        known.is_some_and(|a| {
+            a.eligible(story.request.model, self.now) && a.is_in(story.request.pool) && !a.cools(self.now)
+        })
     }
 
     /// The row an answer speaks of, as the table has it now.

@@ -3,7 +3,7 @@
 use homing_core::fleet::Standing;
 
 use super::{Oracle, Verdict, must};
-use crate::event::Event;
+use crate::event::{Event, FIRST};
 use crate::history::Barred;
 use crate::world::Moment;
 
@@ -16,7 +16,7 @@ pub(super) const ORACLE: Oracle = Oracle {
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Event::Dial { turn, account, .. } = event else { return Ok(()) };
     for known in moment.fleet.iter().filter(|a| a.standing == Standing::NeedsLogin) {
-        let asked = moment.history.renewed.contains(&known.id);
+        let asked = moment.process.is_some_and(|here| moment.history.renewed.contains(&(here, known.id)));
         must(asked, || format!("{:?} needs a login, but nobody tried to renew its credential", known.id))?;
     }
     blamed(moment)?;
@@ -25,15 +25,15 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
         return Ok(());
     }
     for kind in [Barred::Quota, Barred::Rate] {
-        let until =
-            moment.history.barred.get(&(*account, kind)).map(|bar| bar.until).filter(|until| moment.now < *until);
+        let bar = moment.history.barred.get(&(story.process, *account, kind));
+        let until = bar.map(|bar| bar.until).filter(|until| moment.now < *until);
         must(until.is_none(), || format!("{turn:?} goes to {account:?}, barred until {until:?} ({kind:?})"))?;
     }
     let Some(known) = moment.fleet.get(*account) else { return Ok(()) };
     let spent = known.spent.is_some();
     let probes = moment.history.under_way(*account, *turn).any(|a| a.probes);
     must(!(spent && probes), || format!("{turn:?} probes {account:?} beside another probe"))?;
-    let warms = story.request.pin.is_none() && known.cools(moment.now);
+    let warms = !story.pinned() && known.cools(moment.now);
     let warming = moment.history.under_way(*account, *turn).any(|a| a.warms);
     must(!(warms && warming), || format!("{turn:?} goes to the cooling {account:?} beside another"))
 }
@@ -42,7 +42,8 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
 fn blamed(moment: &Moment<'_>) -> Verdict {
     for known in moment.fleet.iter() {
         for bar in [known.spent, known.limited, known.cooling].into_iter().flatten() {
-            let reason = moment.history.blamed.contains(&(known.id, bar.since));
+            let here = moment.process.unwrap_or(FIRST);
+            let reason = moment.history.blamed.contains(&(here, known.id, bar.since));
             must(reason, || format!("{bar:?} is held against {:?}, which gave no reason for it then", known.id))?;
         }
     }

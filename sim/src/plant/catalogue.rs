@@ -20,7 +20,7 @@ const fn bug(plant: Plant, oracle: &'static str, world: &'static str, field: &'s
 }
 
 /// All of them.
-pub const PLANTS: [Planted; 39] = [
+pub const PLANTS: [Planted; 47] = [
     bug(Plant::BindsTheNameless, "B1", "roomy", "llm-gateway#2641: a fallback key made unrelated agents one session"),
     bug(
         Plant::StickyBeforeHealth,
@@ -102,7 +102,35 @@ pub const PLANTS: [Planted; 39] = [
     bug(Plant::KeepsForeignToken, "R7", "roomy", "CPA#5947: turn state sent to another account"),
     bug(Plant::TriesTooMuch, "LIMITS", "hurried", "CPA#4017: a request retried over every account"),
     bug(Plant::RepeatsTheUnrepeatable, "LIMITS", "roomy", "cpx#286: a one-time token redeemed again after a reset"),
+    bug(
+        Plant::ProcessClockDecides,
+        "B8",
+        "shared",
+        "codex-lb#1673: leases looked expired, two clock domains were compared",
+    ),
+    bug(Plant::CommitsLate, "B4", "shared-row", "design study: a reservation was dialled on before it was committed"),
+    bug(
+        Plant::ShowsLoserOldRow,
+        "B5",
+        "shared-row",
+        "design study: update-or-return in one statement showed the loser the row its guard had asked for",
+    ),
+    bug(Plant::ForgetsLastHome, "T3", "shared", "cpx#418: a lost map sent conversations to another account"),
     bug(Plant::DropsRowsAtStart, "T1", "roomy", "cpx#504: an unreadable file became an empty one, and was saved"),
-    bug(Plant::LeaksProbe, "LIVE", "roomy", "codex-lb#1282: a lease nobody released, capacity leaked to zero"),
+    bug(Plant::LeaksProbe, "LIVE", "shared", "codex-lb#1282: a lease nobody released, capacity leaked to zero"),
     bug(Plant::BelievesAbsurdResets, "LIVE", "roomy", "codex-lb#1374: an account blocked for years by an absurd reset"),
+    bug(Plant::ForgetsPools, "B2", "pools", "no report of it: what happens where the pool is only a label"),
+    bug(
+        Plant::DeafToConversations,
+        "POLICY",
+        "conversations",
+        "no report of it: two identities in one request, and the wrong one counts",
+    ),
+    bug(Plant::ServesForeignIds, "R1", "anchors", "no report of it: an id copied from another tenant's answer"),
+    bug(
+        Plant::UnknownIdIsNoPin,
+        "R1",
+        "anchors",
+        "cpx#418: the map of response ids was gone, and the client saw previous_response_not_found",
+    ),
 ];

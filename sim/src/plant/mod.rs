@@ -87,6 +87,22 @@ pub enum Plant {
     RepeatsTheUnrepeatable,
     /// The head of an answer counts as success.
     HeadersAreSuccess,
+    /// A shared store takes the clock of whoever asks for its own.
+    ProcessClockDecides,
+    /// A shared store answers before it commits.
+    CommitsLate,
+    /// A shared store shows the loser of a race the row that its statement began with.
+    ShowsLoserOldRow,
+    /// A process forgets where it saw its sessions at home, when the store is away.
+    ForgetsLastHome,
+    /// Routing is not told which pools an account is in.
+    ForgetsPools,
+    /// A conversation is taken for the session behind it.
+    DeafToConversations,
+    /// An id of another tenant is served like one's own.
+    ServesForeignIds,
+    /// Where the store cannot say what an id belongs to, it is taken for an id of nobody.
+    UnknownIdIsNoPin,
 }
 
 impl Plant {

@@ -9,10 +9,14 @@ use super::expect::Expectation;
 use super::words;
 use crate::action::Action;
 use crate::ask::{Ask, Oddity};
-use crate::scope::Scope;
+use crate::event::{FIRST, ProcessId};
+use crate::scope::{Scope, StoreKind};
 
 /// Most accounts and tenants of a story.
 const CAST_MAX: u32 = 8;
+
+/// Most processes of a story.
+const PROCESSES_MAX: u32 = 4;
 
 /// The first words of lines, for messages.
 const VERBS: &str = "client, answer, apply, deliver, serve, show, wake, refresh, release, commit, fail, hang up, give up \
@@ -46,8 +50,8 @@ pub struct Line {
 pub enum Statement {
     /// Nothing happens.
     Comment,
-    /// A client sends a request, which has this name from here on.
-    Ask(String, Ask),
+    /// A client sends a request to a process; it has this name from here on.
+    Ask(String, ProcessId, Ask),
     /// One step of the world: the words of the action's text, names of requests among them.
     Step(Vec<String>),
     /// A request goes on without trouble.
@@ -131,6 +135,11 @@ impl Reader {
         let scope = &mut self.scope;
         match words.as_slice() {
             ["accounts", n] => scope.accounts = number(n, 1, CAST_MAX, "accounts")?,
+            ["processes", n] => {
+                scope.processes = u8::try_from(number(n, 1, PROCESSES_MAX, "processes")?).unwrap_or(1);
+                scope.store = StoreKind::Racing;
+                scope.outages = true;
+            }
             ["tenants", n] => scope.tenants = number(n, 1, CAST_MAX, "tenants")?,
             ["ttl", span] => {
                 scope.settings.ttl = words::span(span).filter(ttl_fits).ok_or("ttl SPAN from 60s to 30d")?
@@ -146,7 +155,7 @@ impl Reader {
                 let rows = |n: &str| number(n, 1, u32::MAX, "caps total").map(|n| n as usize);
                 scope.caps = Caps { total: rows(total)?, tenant: rows(tenant)? };
             }
-            ["accounts" | "tenants", ..] => return Err(format!("{} NUMBER", words[0])),
+            ["processes" | "accounts" | "tenants", ..] => return Err(format!("{} NUMBER", words[0])),
             ["ttl" | "request-deadline", ..] => return Err(format!("{} SPAN", words[0])),
             ["request-retry", ..] => return Err("request-retry NUMBER".into()),
             ["caps", ..] => return Err("caps total NUMBER tenant NUMBER".into()),
@@ -194,16 +203,21 @@ impl Reader {
         }
     }
 
-    /// `client a: ask t1/s0 header model`.
+    /// `client a: ask t1/s0 header model`, or `client a: ask p1 t1/s0 header` where there are several processes.
     fn ask(&mut self, line: &str) -> Result<Statement, Expected> {
-        let usage = || format!("client NAME: ask TENANT/SESSION FORM, with FORM one of {}", words::form_names());
+        let usage = || format!("client NAME: ask [pN] TENANT/SESSION FORM, with FORM one of {}", words::form_names());
         let (who, what) = line.split_once(':').ok_or_else(usage)?;
         let name = who.trim_start_matches("client").trim();
         if !words::is_name(name) {
             return Err("a name for the request: small letters, digits and -, not like t1, p0, s0 or account-1".into());
         }
         let words: Vec<&str> = what.split_whitespace().collect();
-        let ["ask", session, form, odd @ ..] = words.as_slice() else { return Err(usage()) };
+        let (process, words) = match words.as_slice() {
+            ["ask", at, rest @ ..] if at.starts_with('p') => (self.process(at)?, rest),
+            ["ask", rest @ ..] => (FIRST, rest),
+            _ => return Err(usage()),
+        };
+        let [session, form, odd @ ..] = words else { return Err(usage()) };
         let form = words::form(form).ok_or_else(usage)?;
         let plain = Ask::named(&format!("{session}/{}", form.name())).ok_or_else(usage)?;
         let oddity = match odd {
@@ -219,7 +233,13 @@ impl Reader {
         if !self.names.insert(name.to_owned()) {
             return Err(format!("another name than {name:?}: a request has it"));
         }
-        Ok(Statement::Ask(name.to_owned(), Ask { oddity, ..plain }))
+        Ok(Statement::Ask(name.to_owned(), process, Ask { oddity, ..plain }))
+    }
+
+    fn process(&self, word: &str) -> Result<ProcessId, Expected> {
+        let most = self.scope.processes;
+        let process = word.strip_prefix('p').and_then(|n| n.parse().ok()).filter(|n| *n < most);
+        process.map(ProcessId).ok_or_else(|| format!("a process from p0 to p{}: the story has that many", most - 1))
     }
 
     /// Any other step of the world: checked with some request in place of the named one.
@@ -228,7 +248,7 @@ impl Reader {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let stand_in = |name: &str| self.names.contains(name).then(|| "r0".to_owned());
         match action(&words, stand_in) {
-            Some(Action::Setup(_) | Action::Ask(_)) | None => Err(self.why_no_step(&words)),
+            Some(Action::Setup(_) | Action::Ask(..)) | None => Err(self.why_no_step(&words)),
             Some(_) => Ok(Statement::Step(words)),
         }
     }
@@ -245,9 +265,12 @@ impl Reader {
             "erase" | "erase-account" | "erase-tenant" => "erase account-NUMBER or erase t1".into(),
             "clear" | "clear-row" => "clear t1".into(),
             "affinity" => "policy on or policy off".into(),
-            "commit" | "purge" | "flush" | "restart" | "crash" => format!("{verb} and nothing behind it"),
+            "commit" | "purge" | "flush" | "outage" | "recover" | "reboot" => format!("{verb} and nothing behind it"),
+            "restart" | "crash" | "set-back" | "set-forth" => format!("{verb}, or {verb} pN where there are several"),
+            "sync" => "sync pN".into(),
+            "land" | "drop" => format!("{verb} and the place among what was left behind, from 0"),
             "answer" | "deliver" | "serve" | "show" | "wake" | "release" | "apply" | "hang-up" | "give-up-waiting"
-            | "lose-request" | "lose-reply" => return self.named_usage(verb, words),
+            | "lose-request" | "lose-reply" | "linger" | "time-out" => return self.named_usage(verb, words),
             _ => return format!("a line that begins with {VERBS}"),
         };
         match words.get(1).filter(|_| matches!(verb, "refresh" | "fail")) {
@@ -309,6 +332,7 @@ mod tests {
         assert!(wrong(&format!("{ask}ttl 60s")).contains("before the first thing that happens"));
         assert!(wrong("ttl 1s").contains("from 60s to 30d"));
         assert!(wrong("client a: ask t2/s0 header").contains("from t1 to t1"));
+        assert!(wrong("processes 2\nclient a: ask p2 t1/s0 header").contains("from p0 to p1"));
         assert!(wrong("client t1: ask t1/s0 header").contains("a name for the request"));
         assert!(wrong("client a: ask t1/s0 letter").contains("header+shared"));
         assert!(wrong("tick long").contains("tick SPAN"));
@@ -326,7 +350,7 @@ mod tests {
         let numbers: Vec<usize> = script.lines.iter().map(|l| l.number).collect();
         assert_eq!(numbers, [2, 4, 5]);
         assert!(
-            matches!(&script.lines[0].statement, Statement::Ask(name, ask) if name == "a" && ask.name() == "t1/s2/own once")
+            matches!(&script.lines[0].statement, Statement::Ask(name, FIRST, ask) if name == "a" && ask.name() == "t1/s2/own once")
         );
         assert_eq!(script.lines[1].statement, Statement::Step(vec!["lose-reply".into(), "a".into()]));
     }

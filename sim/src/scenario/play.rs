@@ -80,10 +80,10 @@ impl Teller {
         let _ = writeln!(self.transcript, "> {}", line.text);
         match &line.statement {
             Statement::Comment => Ok(()),
-            Statement::Ask(name, ask) => {
+            Statement::Ask(name, process, ask) => {
                 self.names.insert(name.clone(), TurnId(self.world.next_turn));
-                let up = self.world.process.is_some();
-                if up { self.take(Action::Ask(*ask)) } else { Err("nobody is up to be asked".into()) }
+                let up = self.world.process(*process).is_some();
+                if up { self.take(Action::Ask(*process, *ask)) } else { Err("nobody is up to be asked".into()) }
             }
             Statement::Step(words) => self.step(words),
             Statement::Let(name, until) => self.go_on(name, *until),

@@ -8,7 +8,7 @@ use homing_core::table::Table;
 use homing_core::turn::{Effect, Outcome};
 
 use super::expect::{Facts, span_text};
-use crate::ask::Ask;
+use crate::ask::{Anchors, Ask};
 use crate::event::TurnId;
 use crate::history::Story;
 use crate::world::{BEGINNING, World};
@@ -85,25 +85,26 @@ fn binding(row: Option<&Row>) -> Facts {
 }
 
 fn find<'a>(table: &'a Table, world: &World, ask: &Ask) -> Option<&'a Row> {
-    let request = ask.request(world.now);
-    table.session(request.tenant, &request.keys, world.wall())
+    let request = ask.request(world.now, world.desk(ask.tenant), &Anchors::default());
+    let talks = request.conversation.filter(|_| world.settings.conversation.is_some());
+    table.session(request.tenant, &talks.unwrap_or(request.keys), world.store_wall())
 }
 
 /// What a request like this one would find now; where nobody is up, nothing.
 pub(super) fn session(world: &World, ask: &Ask) -> Facts {
-    binding(world.process.as_ref().and_then(|p| find(&p.table, world, ask)))
+    binding(world.store.table.as_ref().and_then(|table| find(table, world, ask)))
 }
 
 /// What it would find after a crash right now and a restart.
 pub(super) fn durable_session(world: &World, ask: &Ask) -> Facts {
     let caps = world.scope.as_ref().map(|scope| scope.caps).unwrap_or_default();
-    let (table, _) = world.disk.restore(caps);
+    let (table, _) = world.store.disk.restore(caps);
     binding(find(&table, world, ask))
 }
 
 /// How many rows are held.
 pub(super) fn rows(world: &World, tenant: Option<TenantId>) -> Facts {
-    let held = world.process.iter().flat_map(|p| p.table.rows()).filter(|r| tenant.is_none_or(|t| r.tenant == t));
+    let held = world.store.table.iter().flat_map(|table| table.rows()).filter(|r| tenant.is_none_or(|t| r.tenant == t));
     vec![("rows", held.count().to_string())]
 }
 

@@ -3,7 +3,7 @@
 use homing_core::settings::Caps;
 use homing_core::time::Millis;
 
-use super::Scope;
+use super::{FAR_OFF, Scope, StoreKind};
 use crate::ask::{FORMS, Form};
 
 /// One part of a drawn world.
@@ -31,11 +31,17 @@ pub enum Knob {
     Retry,
     /// The request's deadline, in seconds.
     Deadline,
+    /// How many processes share a store that can be raced; 0: one process holds the store itself.
+    Shared,
+    /// Whether the processes' clocks are off: 0 or 1.
+    Skew,
+    /// Whether the shared store can be out of reach: 0 or 1.
+    Outages,
 }
 
 impl Knob {
     /// All of them, in the order they are drawn in.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Accounts,
         Self::Tenants,
         Self::Sessions,
@@ -47,6 +53,9 @@ impl Knob {
         Self::Ttl,
         Self::Retry,
         Self::Deadline,
+        Self::Shared,
+        Self::Skew,
+        Self::Outages,
     ];
 
     /// What it can be, the plainest first: lowering a choice while shrinking makes the world smaller.
@@ -57,12 +66,13 @@ impl Knob {
             Self::Tenants => &[1, 2, 3],
             Self::Sessions => &[1, 2, 3],
             Self::Forms => &[0, 1, 2, 3, 4],
-            Self::Odd | Self::Operators => &[0, 1],
+            Self::Odd | Self::Operators | Self::Skew | Self::Outages => &[0, 1],
             Self::Open => &[2, 3, 5, 8],
             Self::Cap => &[500, 1, 2, 3, 5],
             Self::Ttl => &[60, 110, 600],
             Self::Retry => &[3, 0, 1, 2, 7],
             Self::Deadline => &[600, 5, 40],
+            Self::Shared => &[0, 2, 1, 3],
         }
     }
 
@@ -93,6 +103,9 @@ impl Knob {
             Self::Ttl => "ttl",
             Self::Retry => "retry",
             Self::Deadline => "deadline",
+            Self::Shared => "shared",
+            Self::Skew => "skew",
+            Self::Outages => "outages",
         }
     }
 
@@ -142,6 +155,13 @@ impl Draft {
             Knob::Ttl => scope.settings.ttl = Millis::secs(value.into()),
             Knob::Retry => scope.settings.request_retry = u8::try_from(value).unwrap_or(u8::MAX),
             Knob::Deadline => scope.settings.request_deadline = Millis::secs(value.into()),
+            Knob::Shared if value == 0 => {}
+            Knob::Shared => {
+                scope.store = StoreKind::Racing;
+                scope.processes = u8::try_from(value).unwrap_or(1);
+            }
+            Knob::Skew => scope.skews = if value == 1 { FAR_OFF } else { &[] },
+            Knob::Outages => scope.outages = value == 1,
         }
     }
 

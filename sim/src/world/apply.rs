@@ -2,18 +2,18 @@
 
 use homing_core::failure::Failure;
 use homing_core::fleet::Standing;
-use homing_core::store::Answer;
-use homing_core::time::Millis;
+use homing_core::time::{Millis, Time};
 use homing_core::turn::{Effect, Renewal, Reply};
 
 use super::{World, planted};
 use crate::action::{Action, Fault, Refreshed};
-use crate::event::{Event, TurnId};
+use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
+use crate::scope::OTHER_POOL;
 use crate::scope::{Draft, Knob, SWARM, Scope};
 
-/// How far the wall clock is set back at once.
-const SET_BACK: Millis = Millis::secs(45);
+/// How far a wall clock is set back or forth at once, in milliseconds.
+const WALL_STEP: i64 = 45_000;
 
 /// A rule that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,15 +38,16 @@ impl World {
         self.step += 1;
         self.seen.clear();
         self.spend(&action);
-        self.fleet_then = self.process.as_ref().map(|p| p.fleet.clone()).unwrap_or_default();
+        self.act_in(self.place_of(&action));
         match action {
             Action::Setup(profile) => self.choose_world(profile),
             Action::Draw(knob, value) => self.draw(knob, value),
             Action::Answer(id) => self.answer(id),
             Action::Apply(id) => self.apply_only(id),
             Action::Deliver(id) => self.deliver(id),
-            Action::LoseRequest(id) => self.lose(id, false),
+            Action::TimeOut(id) | Action::LoseRequest(id) => self.lose(id, false),
             Action::LoseReply(id) => self.lose(id, true),
+            Action::Linger(id) => self.linger(id),
             Action::Serve(id) => self.serve(id),
             Action::Show(id) => self.show(id),
             Action::Wake(id) => self.resume(id, Reply::Waited),
@@ -55,27 +56,58 @@ impl World {
             Action::GiveUpWaiting(id) => self.release(id, false),
             Action::Fail(id, fault) => self.fail(id, fault),
             Action::HangUp(id) => self.hang_up(id),
-            Action::Ask(ask) => self.ask(ask),
+            Action::Ask(process, ask) => self.ask(process, ask),
+            Action::Restart(process) => self.restart(process),
+            Action::Crash(process) => self.crash(process),
+            Action::Sync(process) => self.sync(process),
+            Action::Tick(span) => self.tick(span),
+            Action::WallBack(process) => self.set_wall(process, -WALL_STEP),
+            Action::WallForth(process) => self.set_wall(process, WALL_STEP),
+            _ => self.operate(action),
+        }
+    }
+
+    /// What happens to the store or is done by an operator.
+    fn operate(&mut self, action: Action) {
+        match action {
             Action::Commit => self.commit(),
             Action::Purge => self.purge(),
             Action::Flush => self.flush(),
-            Action::Restart => self.restart(),
-            Action::Crash => self.crash(),
-            Action::Tick(span) => self.tick(span),
-            Action::WallBack => {
-                self.behind = Millis(self.behind.0 + SET_BACK.0);
-                self.emit(Event::SetBack(SET_BACK));
-            }
+            Action::Drop(place) => self.drop_statement(place),
+            Action::Land(place) => self.land(place),
+            Action::Outage => self.outage(),
+            Action::Recover => self.recover(),
+            Action::Reboot => self.reboot(),
             Action::Mend(account) => self.place(account, Standing::Usable),
             Action::Disable(account) => self.place(account, Standing::Disabled),
+            Action::Drain(account) => self.place(account, Standing::Draining),
+            Action::MovePool(tenant) => self.move_pool(tenant),
+            Action::ErasePool => self.erase(homing_core::row::Scope::Pool(OTHER_POOL)),
+            Action::Talk(process, on) => self.talk(process, on),
             Action::Vanish(account) => self.place(account, Standing::Gone),
-            Action::EraseAccount(account) => self.erase_account(account),
+            Action::Replace(account) => self.replace(account),
+            Action::EraseAccount(account) | Action::RemoveAccount(account) => self.erase_account(account),
             Action::EraseTenant(tenant) => self.erase(homing_core::row::Scope::Tenant(tenant)),
             Action::ClearRow(tenant) => self.clear_row(tenant),
-            Action::Affinity(on) => {
-                self.settings.session_affinity = on;
-                self.emit(Event::Affinity(on));
+            Action::ResetKey(tenant) => self.reset_key(tenant),
+            Action::Affinity(process, on) => self.switch(process, on),
+            _ => {}
+        }
+    }
+
+    /// Remembers the accounts of the process the step is about, as its routing sees them now.
+    fn act_in(&mut self, process: Option<ProcessId>) {
+        let fleet = process.and_then(|id| self.process(id)).map(|process| process.fleet.clone());
+        self.acting = (process, fleet.unwrap_or_default());
+    }
+
+    /// The process a step is about.
+    fn place_of(&self, action: &Action) -> Option<ProcessId> {
+        match action {
+            Action::Ask(process, _) | Action::Restart(process) | Action::Crash(process) | Action::Sync(process) => {
+                Some(*process)
             }
+            _ => action.turn().and_then(|id| self.open(id)).map(|open| open.process),
         }
     }
 
@@ -105,7 +137,7 @@ impl World {
             self.faults = self.faults.saturating_sub(1);
         }
         match action {
-            Action::Ask(_) => self.asks = self.asks.saturating_sub(1),
+            Action::Ask(..) => self.asks = self.asks.saturating_sub(1),
             Action::Tick(_) => self.ticks = self.ticks.saturating_sub(1),
             _ => {}
         }
@@ -116,14 +148,15 @@ impl World {
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
         self.after_success(id, account);
-        self.resume(id, Reply::Served { issued: false });
+        let issued = self.open(id).is_some_and(|open| open.anchors.issued.is_some());
+        self.resume(id, Reply::Served { issued });
     }
 
     fn show(&mut self, id: TurnId) {
         self.emit(Event::Shown(id));
         self.after_head(id);
         if self.plant == Some(Plant::RetriesAfterVisible)
-            && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
+            && let Some(open) = self.turns.get_mut(&id)
         {
             open.before_visible = Some(open.turn.clone());
         }
@@ -150,51 +183,46 @@ impl World {
     fn fail(&mut self, id: TurnId, fault: Fault) {
         let Some(open) = self.open(id) else { return };
         let Some(account) = open.turn.account() else { return };
-        let failure = planted::said(self.plant, self.failure(fault));
+        let (process, now) = (open.process, self.clock(open.process));
+        let failure = planted::said(self.plant, failure(fault, now));
         let before = (open.effect == Effect::Stream).then(|| open.before_visible.clone()).flatten();
         self.emit(Event::Failed(id, account, failure));
         self.after_failure(id, account);
-        if let Some(process) = &mut self.process {
-            planted::blame(self.plant, &mut process.fleet, account, Some(failure), self.now);
+        if let Some(process) = self.processes.get_mut(&process).and_then(Option::as_mut) {
+            planted::blame(self.plant, &mut process.fleet, account, Some(failure), now);
         }
         if let Some(before) = before
-            && let Some(open) = self.process.as_mut().and_then(|p| p.turns.get_mut(&id))
+            && let Some(open) = self.turns.get_mut(&id)
         {
             open.turn = before;
         }
         self.resume(id, Reply::Failed(planted::heard(self.plant, failure)));
     }
 
-    fn failure(&self, fault: Fault) -> Failure {
-        match fault {
-            Fault::Server => Failure::Server { retry_after: None },
-            Fault::ServerWait => Failure::Server { retry_after: Some(Millis::secs(20)) },
-            Fault::Quota => Failure::QuotaSpent { until: Some(self.now.plus(Millis::secs(50))) },
-            Fault::QuotaOpen => Failure::QuotaSpent { until: None },
-            Fault::Limited => Failure::RateLimited { retry_after: Millis::secs(5) },
-            Fault::Throttled => Failure::Throttled,
-            Fault::Unauthorized => Failure::Unauthorized,
-            Fault::Refused => Failure::AccountRefused,
-            Fault::Challenge => Failure::Challenge,
-            Fault::Model => Failure::ModelRefused,
-            Fault::Request => Failure::Request,
-            Fault::Ciphertext => Failure::ForeignCiphertext,
-            Fault::Unreachable => Failure::Unreachable,
-            Fault::CutOff => Failure::CutOff,
-        }
-    }
-
     /// Delivers the store's late answer.
     fn deliver(&mut self, id: TurnId) {
-        let late = self.process.as_mut().and_then(|p| p.turns.get_mut(&id)).and_then(|open| open.late.take());
-        if let Some(answer) = late {
+        if let Some(answer) = self.turns.get_mut(&id).and_then(|open| open.late.take()) {
             self.tell(id, answer);
         }
     }
+}
 
-    pub(crate) fn tell(&mut self, id: TurnId, answer: Answer) {
-        let Some(op) = self.open(id).and_then(Self::op_of) else { return };
-        self.emit(Event::Told { turn: id, op, answer });
-        self.resume(id, Reply::Store(answer));
+/// The failure as the gateway classes it at `now`.
+fn failure(fault: Fault, now: Time) -> Failure {
+    match fault {
+        Fault::Server => Failure::Server { retry_after: None },
+        Fault::ServerWait => Failure::Server { retry_after: Some(Millis::secs(20)) },
+        Fault::Quota => Failure::QuotaSpent { until: Some(now.plus(Millis::secs(50))) },
+        Fault::QuotaOpen => Failure::QuotaSpent { until: None },
+        Fault::Limited => Failure::RateLimited { retry_after: Millis::secs(5) },
+        Fault::Throttled => Failure::Throttled,
+        Fault::Unauthorized => Failure::Unauthorized,
+        Fault::Refused => Failure::AccountRefused,
+        Fault::Challenge => Failure::Challenge,
+        Fault::Model => Failure::ModelRefused,
+        Fault::Request => Failure::Request,
+        Fault::Ciphertext => Failure::ForeignCiphertext,
+        Fault::Unreachable => Failure::Unreachable,
+        Fault::CutOff => Failure::CutOff,
     }
 }

@@ -1,13 +1,18 @@
-//! The world: one gateway process, its store, its accounts, its clients and its clocks, as one transition system.
+//! The world: gateway processes, the store they share or hold, their accounts, their clients and their clocks, as one transition
+//! system.
 //!
 //! [`World::enabled`] lists what can happen next, [`World::apply`] lets one of it happen, and every observation on the way goes
 //! past the oracles. The world decides nothing about sessions itself: it drives [`homing_core`] and answers its effects.
 
 mod apply;
+mod asked;
 mod enabled;
 mod fingerprint;
+mod flight;
+mod observe;
 mod operate;
 mod planted;
+mod process;
 mod settle;
 mod store;
 mod turns;
@@ -15,25 +20,24 @@ mod turns;
 use std::collections::BTreeMap;
 
 use homing_core::fleet::{Fleet, Standing};
-use homing_core::ids::{AccountId, RowId, TenantId};
-use homing_core::row::Row;
+use homing_core::ids::{AccountId, PoolId, TenantId};
+use homing_core::key::Digest;
 use homing_core::settings::Settings;
 use homing_core::store::{Answer, Op};
-use homing_core::table::Table;
-use homing_core::time::{Millis, Time};
+use homing_core::time::Time;
 use homing_core::turn::{Effect, Turn};
-use homing_core::turn_state::TurnStates;
 
 pub use apply::Violation;
+pub use observe::Moment;
 
-use crate::ask::Ask;
-use crate::disk::Disk;
-use crate::event::{Event, ProcessId, Seen, TurnId};
-use crate::history::{Facts, History};
+use crate::ask::{Anchors, Ask};
+use crate::event::{Event, FIRST, ProcessId, Seen, TurnId};
+use crate::history::History;
 use crate::marks::Marks;
-use crate::oracle;
 use crate::plant::Plant;
-use crate::scope::{Draft, Scope};
+use crate::scope::{Draft, Scope, StoreKind};
+use process::{Offset, Process};
+use store::Store;
 
 /// When every run begins, in milliseconds since the epoch: any fixed time will do.
 pub const BEGINNING: Time = Time(1_000_000_000);
@@ -41,7 +45,10 @@ pub const BEGINNING: Time = Time(1_000_000_000);
 /// One request under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
+    /// Where it lives; it dies with it.
+    pub(crate) process: ProcessId,
     pub(crate) ask: Ask,
+    pub(crate) anchors: Anchors,
     pub(crate) turn: Turn,
     /// What it waits for.
     pub(crate) effect: Effect,
@@ -53,76 +60,45 @@ pub(crate) struct Open {
     pub(crate) left: bool,
 }
 
-/// What lives and dies with the process.
-#[derive(Clone, Debug)]
-pub(crate) struct Process {
-    pub(crate) table: Table,
-    pub(crate) fleet: Fleet,
-    pub(crate) turns: BTreeMap<TurnId, Open>,
-    pub(crate) states: TurnStates,
-    /// The newest time the table stored, from its changes (B8).
-    pub(crate) newest: Time,
-}
-
 /// Everything, as plain data: a clone is another world that goes its own way.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) scope: Option<Scope>,
     /// The world while it is being drawn.
     pub(crate) draft: Option<Draft>,
+    /// What the operator set; a process reads it when it begins and when it hears of news.
     pub(crate) settings: Settings,
     pub(crate) plant: Option<Plant>,
-    /// The process's clock: never goes back.
+    /// The world's clock: never goes back. A shared store reads this one.
     pub(crate) now: Time,
-    /// How far behind it the wall clock is.
-    pub(crate) behind: Millis,
-    pub(crate) process: Option<Process>,
-    pub(crate) disk: Disk,
+    /// How far the wall clock of each process's machine is off.
+    pub(crate) walls: BTreeMap<ProcessId, Offset>,
+    /// The processes; `None`: down.
+    pub(crate) processes: BTreeMap<ProcessId, Option<Process>>,
+    pub(crate) turns: BTreeMap<TurnId, Open>,
+    pub(crate) store: Store,
     /// What the operator and the directory say about each account.
     pub(crate) placed: BTreeMap<AccountId, Standing>,
+    /// Which of its API keys each tenant uses now.
+    pub(crate) api_keys: BTreeMap<TenantId, u8>,
+    /// The pool of each tenant that was moved to another.
+    pub(crate) pools: BTreeMap<TenantId, PoolId>,
+    /// The last id each session got (R1).
+    pub(crate) ids: BTreeMap<(TenantId, u8), Digest>,
     /// The last turn state each session got, and the account that issued it.
     pub(crate) tokens: BTreeMap<(TenantId, u8), (String, AccountId)>,
     pub(crate) next_turn: u32,
     pub(crate) faults: u32,
     pub(crate) asks: u32,
     pub(crate) ticks: u32,
-    /// Trouble is over.
-    pub(crate) healed: bool,
-    /// The rows as they were last seen.
-    pub(crate) rows: BTreeMap<RowId, Row>,
-    /// The accounts as routing saw them when the present step began.
-    pub(crate) fleet_then: Fleet,
+    /// The process the present step is about, and its accounts as routing saw them when the step began.
+    pub(crate) acting: (Option<ProcessId>, Fleet),
     pub(crate) history: History,
     pub(crate) marks: Marks,
     pub(crate) step: u32,
     pub(crate) violation: Option<Violation>,
     /// Events of the present step, for whoever prints them.
     pub(crate) seen: Vec<Seen>,
-}
-
-/// What an oracle may look at besides the event: public views of the parts, and the record of the run.
-#[derive(Debug)]
-pub struct Moment<'a> {
-    /// What may happen in this world.
-    pub scope: &'a Scope,
-    /// What the operator set, as it is now.
-    pub settings: &'a Settings,
-    /// The process's clock.
-    pub now: Time,
-    /// The wall clock.
-    pub wall: Time,
-    /// The time that decides in the store: never before what it stored (B8).
-    pub store_now: Time,
-    /// The accounts as routing saw them when the step began.
-    pub fleet: &'a Fleet,
-    /// The table, if the process lives.
-    pub table: Option<&'a Table>,
-    /// The durable copy.
-    pub disk: &'a Disk,
-    /// What the operator says about each account.
-    pub placed: &'a BTreeMap<AccountId, Standing>,
-    /// The run before this event.
-    pub history: &'a History,
 }
 
 impl Default for World {
@@ -141,18 +117,20 @@ impl World {
             settings: Settings::default(),
             plant,
             now: BEGINNING,
-            behind: Millis(0),
-            process: None,
-            disk: Disk::default(),
+            walls: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            store: Store::default(),
             placed: BTreeMap::new(),
+            api_keys: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            ids: BTreeMap::new(),
             tokens: BTreeMap::new(),
             next_turn: 0,
             faults: 0,
             asks: 0,
             ticks: 0,
-            healed: false,
-            rows: BTreeMap::new(),
-            fleet_then: Fleet::new(),
+            acting: (None, Fleet::new()),
             history: History::default(),
             marks: Marks::default(),
             step: 0,
@@ -178,17 +156,50 @@ impl World {
             _ => {}
         }
         self.placed = scope.account_ids().map(|a| (a, Standing::Usable)).collect();
+        self.walls = scope.process_ids().map(|p| (p, Offset(scope.skew_of(p)))).collect();
         (self.faults, self.asks, self.ticks) = (scope.faults, scope.asks, scope.ticks);
-        let name = scope.name;
+        let (name, processes) = (scope.name, scope.process_ids());
         self.scope = Some(scope);
-        self.start_process();
+        self.restore();
+        for process in processes {
+            self.start_process(process);
+        }
         self.emit(Event::World(name));
     }
 
-    /// The wall clock.
-    #[must_use]
-    pub const fn wall(&self) -> Time {
-        Time(self.now.0.saturating_sub(self.behind.0))
+    /// Whether the processes share a store that races them.
+    pub(crate) fn racing(&self) -> bool {
+        self.scope.as_ref().is_some_and(|scope| scope.store == StoreKind::Racing)
+    }
+
+    /// Whether what an operator does reaches each process at another time.
+    pub(crate) fn several(&self) -> bool {
+        self.processes.len() > 1
+    }
+
+    /// The processes that are up.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (ProcessId, &Process)> {
+        self.processes.iter().filter_map(|(id, process)| Some((*id, process.as_ref()?)))
+    }
+
+    /// The process, if it is up.
+    pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
+        self.processes.get(&id)?.as_ref()
+    }
+
+    /// The clock its turns and its accounts go by; the world's where it is down.
+    pub(crate) fn clock(&self, id: ProcessId) -> Time {
+        self.process(id).map_or(self.now, |process| process.ahead.of(self.now))
+    }
+
+    /// The wall clock of a process's machine.
+    pub(crate) fn wall(&self, id: ProcessId) -> Time {
+        self.walls.get(&id).map_or(self.now, |wall| wall.of(self.now))
+    }
+
+    /// The clock the store reads: a shared one its own, an embedded one the wall clock of its process.
+    pub(crate) fn store_wall(&self) -> Time {
+        if self.racing() { self.now } else { self.wall(FIRST) }
     }
 
     /// The first rule that was broken, if one was.
@@ -215,41 +226,7 @@ impl World {
         self.step
     }
 
-    /// Records one observation: the oracles see it first, then the record of the run takes it in.
-    pub(crate) fn emit(&mut self, event: Event) {
-        let Some(scope) = &self.scope else { return };
-        let newest = self.process.as_ref().map_or(Time(0), |p| p.newest);
-        let moment = Moment {
-            scope,
-            settings: &self.settings,
-            now: self.now,
-            wall: self.wall(),
-            store_now: self.wall().max(newest),
-            fleet: &self.fleet_then,
-            table: self.process.as_ref().map(|p| &p.table),
-            disk: &self.disk,
-            placed: &self.placed,
-            history: &self.history,
-        };
-        self.marks.see(&event, &moment);
-        if let Err((oracle, text)) = oracle::see(&event, &moment)
-            && self.violation.is_none()
-        {
-            self.violation = Some(Violation { oracle, text, step: self.step });
-        }
-        let facts = Facts {
-            now: self.now,
-            wall: self.wall(),
-            fleet: &self.fleet_then,
-            table: self.process.as_ref().map(|p| &p.table),
-            durable_id: self.disk.last_id(),
-        };
-        self.history.absorb(&event, &facts);
-        let process = event.in_process().then_some(ProcessId(0));
-        self.seen.push(Seen { at: self.now, process, event });
-    }
-
-    pub(crate) fn op_of(open: &Open) -> Option<Op> {
+    pub(crate) const fn op_of(open: &Open) -> Option<Op> {
         match open.effect {
             Effect::Store(op) => Some(op),
             _ => None,

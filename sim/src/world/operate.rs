@@ -1,105 +1,130 @@
-//! What operators, the directory of accounts, the clocks and the power supply do.
+//! What operators and the directory of accounts do, and the store's housekeeping.
 
 use homing_core::fleet::Standing;
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::row::Scope as Erasure;
-use homing_core::settings::Caps;
-use homing_core::time::{Millis, Time};
-use homing_core::turn_state::TurnStates;
+use homing_core::time::Millis;
 
-use super::{Process, World, planted};
-use crate::event::{Cause, Event};
-use crate::plant::Plant;
+use super::World;
+use crate::event::{Cause, Event, FIRST, ProcessId};
+use crate::scope::OTHER_POOL;
 
 impl World {
-    fn caps(&self) -> Caps {
-        match (self.plant, &self.scope) {
-            (Some(Plant::ForgetsCaps), _) | (_, None) => Caps::default(),
-            (_, Some(scope)) => scope.caps,
-        }
-    }
-
-    /// A process starts: the table from the disk, accounts as they are placed, nothing else.
-    pub(crate) fn start_process(&mut self) -> usize {
-        let (table, refused) = planted::restored(self.plant, &self.disk, self.caps());
-        let newest = self.disk.rows().map(|row| row.renewed.max(row.created)).max().unwrap_or(Time(0));
-        let fleet = self.new_fleet();
-        let turns = std::collections::BTreeMap::new();
-        self.process = Some(Process { table, fleet, turns, states: TurnStates::new(), newest });
-        refused
-    }
-
-    pub(crate) fn restart(&mut self) {
-        if self.process.is_none() {
-            let refused = self.start_process();
-            self.emit(Event::Restarted(refused));
-            self.collect(Cause::Restart);
-        }
-    }
-
-    pub(crate) fn crash(&mut self) {
-        if self.process.take().is_some() {
-            let lost = self.disk.waiting();
-            self.disk.crash();
-            self.emit(Event::Crashed(lost));
-        }
-    }
-
+    /// Time passes. What is set reaches every process within two seconds (B16), so none goes past a step of the clock without it.
     pub(crate) fn tick(&mut self, span: Millis) {
+        let settings = self.settings;
+        self.processes.values_mut().flatten().for_each(|process| process.settings = settings);
         self.now = self.now.plus(span);
         self.emit(Event::Ticked(span));
     }
 
-    /// An account is switched off or on, or its file goes or comes (B11: no attempt starts from that moment).
+    /// An account is switched off or on, or its file goes or comes. The only process hears it at once; of several each hears it
+    /// at its own time.
     pub(crate) fn place(&mut self, account: AccountId, standing: Standing) {
         self.placed.insert(account, standing);
-        let blind = self.plant == Some(Plant::BlindToRemoval) && standing == Standing::Gone;
-        if let Some(process) = &mut self.process
-            && !blind
-            && (standing != Standing::Gone || process.fleet.get(account).is_some())
-        {
-            process.fleet.set(account, standing);
+        if !self.several() {
+            self.hear(FIRST, account);
+            return;
         }
-        self.emit(Event::Stands(account, Some(standing)));
+        self.processes.values_mut().flatten().for_each(|process| {
+            process.unheard.insert(account);
+        });
+        self.emit(Event::Placed(account, standing));
     }
 
-    /// The removal is certain: the account is forgotten and its bindings go.
+    /// The file of an account holds another identity: the old account is gone and another one is there (B11).
+    pub(crate) fn replace(&mut self, account: AccountId) {
+        let Some(last) = self.placed.keys().next_back().copied() else { return };
+        let new = AccountId(last.0 + 1);
+        self.emit(Event::Replaced { old: account, new });
+        self.place(account, Standing::Gone);
+        self.place(new, Standing::Usable);
+    }
+
+    /// The removal is certain: the account is forgotten where it is known to be gone, and its bindings go.
     pub(crate) fn erase_account(&mut self, account: AccountId) {
-        if let Some(process) = &mut self.process {
-            process.fleet.remove(account);
-            self.emit(Event::Stands(account, None));
-            self.erase(Erasure::Account(account));
+        let knows = |world: &Self, id| {
+            let process = world.process(id);
+            process.is_some_and(|p| p.placed.get(&account).is_none_or(|s| *s == Standing::Gone))
+        };
+        let knowing: Vec<ProcessId> = self.processes.keys().copied().filter(|id| knows(self, *id)).collect();
+        for id in knowing {
+            if let Some(process) = self.processes.get_mut(&id).and_then(Option::as_mut) {
+                process.fleet.remove(account);
+            }
+            self.emit_at(Some(id), Event::Stands(account, None));
         }
+        self.erase(Erasure::Account(account));
     }
 
     pub(crate) fn erase(&mut self, scope: Erasure) {
-        let Some(process) = &mut self.process else { return };
-        let rows = process.table.erase(scope);
+        let Some(table) = &mut self.store.table else { return };
+        let rows = table.erase(scope);
         self.emit(Event::Erased(scope, rows));
         self.collect(Cause::Erase(scope));
     }
 
     /// The tenant's oldest row is cleared by hand.
     pub(crate) fn clear_row(&mut self, tenant: TenantId) {
-        let oldest = self.rows.values().find(|row| row.tenant == tenant).map(|row| row.id);
+        let oldest = self.history.rows.values().find(|row| row.tenant == tenant).map(|row| row.id);
         if let Some(id) = oldest {
             self.erase(Erasure::Row(tenant, id));
         }
     }
 
+    /// The tenant's API key is replaced: its sessions are kept (B12).
+    pub(crate) fn reset_key(&mut self, tenant: TenantId) {
+        let key = self.api_keys.entry(tenant).or_default();
+        *key = key.saturating_add(1);
+        self.emit(Event::KeyReset(tenant));
+    }
+
+    /// The session policy is switched: at once in the process that is told, later in the others (B16).
+    pub(crate) fn switch(&mut self, id: ProcessId, on: bool) {
+        self.settings.session_affinity = on;
+        if let Some(process) = self.processes.get_mut(&id).and_then(Option::as_mut) {
+            process.settings.session_affinity = on;
+        }
+        self.emit(Event::Affinity(on));
+    }
+
+    /// The conversation policy is switched: at once in the process that is told, later in the others (B16).
+    pub(crate) fn talk(&mut self, id: ProcessId, on: bool) {
+        let ttl = self.scope.as_ref().and_then(|scope| scope.settings.conversation).filter(|_| on);
+        self.settings.conversation = ttl;
+        if let Some(process) = self.processes.get_mut(&id).and_then(Option::as_mut) {
+            process.settings.conversation = ttl;
+        }
+        self.emit(Event::Talk(on));
+    }
+
+    /// The tenant goes over to the other pool, with its sessions (B17).
+    pub(crate) fn move_pool(&mut self, tenant: TenantId) {
+        let pool = self.pools.entry(tenant).or_default();
+        *pool = if *pool == PoolId::DEFAULT { OTHER_POOL } else { PoolId::DEFAULT };
+        let pool = *pool;
+        self.emit(Event::MovedPool(tenant, pool));
+    }
+
     pub(crate) fn purge(&mut self) {
-        let wall = self.wall();
+        let (wall, at) = (self.store_wall(), self.keeper());
         self.purge_too_much();
-        let Some(process) = &mut self.process else { return };
-        let gone = process.table.purge(wall);
+        let Some(table) = &mut self.store.table else { return };
+        let gone = table.purge(wall);
         self.collect(Cause::Purge);
-        self.emit(Event::Purged(gone));
+        self.emit_at(at, Event::Purged(gone));
     }
 
     pub(crate) fn flush(&mut self) {
-        let Some(process) = &mut self.process else { return };
-        let queued = process.table.flush();
+        let at = self.keeper();
+        let Some(table) = &mut self.store.table else { return };
+        let queued = table.flush();
         self.collect(Cause::Flush);
-        self.emit(Event::Flushed(queued));
+        self.emit_at(at, Event::Flushed(queued));
+    }
+
+    /// The process that keeps the store, where one does.
+    fn keeper(&self) -> Option<ProcessId> {
+        (!self.racing()).then_some(FIRST)
     }
 }

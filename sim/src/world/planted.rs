@@ -25,10 +25,12 @@ pub(super) fn request(plant: Option<Plant>, ask: &Ask, request: Request) -> Requ
     match plant {
         Some(Plant::SharesTenants) => Request { keys: ask.keys("everyone"), ..request },
         Some(Plant::SoftPins) => Request { pin: None, ..request },
+        Some(Plant::DeafToConversations) => Request { conversation: None, ..request },
         Some(Plant::BindsTheNameless) if request.keys.is_empty() => {
             Request { keys: Ask { form: Form::Header, ..*ask }.keys("nobody"), ..request }
         }
         Some(Plant::RepeatsTheUnrepeatable) => Request { repeatable: true, ..request },
+        Some(Plant::ForgetsLastHome) => Request { last_seen: None, ..request },
         _ => request,
     }
 }
@@ -132,7 +134,7 @@ fn shares(row: &Row, keys: &Keys) -> bool {
 /// The home a row had before it moved last.
 fn former(history: &History, row: RowId) -> Option<AccountId> {
     history.stories.values().rev().find_map(|story| match story.wrote {
-        Some((Completion::Moved { from }, _)) if story.life.is_some_and(|(id, _)| id == row) => Some(from),
+        Some((Completion::Moved { from }, _)) if story.life.is_some_and(|(fence, _)| fence.id == row) => Some(from),
         _ => None,
     })
 }
@@ -167,11 +169,11 @@ impl World {
     /// The session's row goes, whoever is its home by now.
     fn unbind(&mut self, id: TurnId, failed: AccountId) {
         let Some(request) = self.open(id).map(|open| *open.turn.request()) else { return };
-        let wall = self.wall();
-        let Some(process) = &mut self.process else { return };
-        let row = process.table.session(request.tenant, &request.keys, wall).map(|row| (row.id, row.account));
+        let wall = self.store_wall();
+        let Some(table) = &mut self.store.table else { return };
+        let row = table.session(request.tenant, &request.keys, wall).map(|row| (row.id, row.account));
         if let Some((row, _)) = row.filter(|(_, home)| *home != failed) {
-            process.table.erase(Erasure::Row(request.tenant, row));
+            table.erase(Erasure::Row(request.tenant, row));
             self.collect(Cause::Op(id, Op::Look));
         }
     }
@@ -189,8 +191,8 @@ impl World {
         if self.plant != Some(Plant::BouncesBack) {
             return;
         }
-        let (wall, ttl) = (self.wall(), self.settings.ttl);
-        let left = self.rows.values().find(|row| {
+        let (wall, ttl) = (self.store_wall(), self.settings.ttl);
+        let left = self.history.rows.values().find(|row| {
             row.tenant == request.tenant
                 && row.account != account
                 && row.live(wall)
@@ -201,8 +203,8 @@ impl World {
         row.keys.iter().for_each(|key| keys.add(*key));
         let fence = Some(row.view().fence);
         let op = Op::Complete { fence, account, seen: Epoch(u64::MAX), ttl, pinned: false, inserts: false };
-        if let Some(process) = &mut self.process {
-            process.table.answer(Subject::new(request.tenant, &keys), op, wall);
+        if let Some(table) = &mut self.store.table {
+            table.answer(Subject::new(request.tenant, &keys), op, wall);
             self.collect(Cause::Op(id, op));
         }
     }
@@ -211,13 +213,13 @@ impl World {
     pub(super) fn after_head(&mut self, id: TurnId) {
         let Some(turn) = self.open(id).map(|open| open.turn.clone()) else { return };
         let (Some(Plant::HeadersAreSuccess), Some(account)) = (self.plant, turn.account()) else { return };
-        let (wall, ttl) = (self.wall(), self.settings.ttl);
+        let (wall, ttl) = (self.store_wall(), self.settings.ttl);
         let fence = turn.row().map(|row| row.fence);
         let op = Op::Complete { fence, account, seen: Epoch(u64::MAX), ttl, pinned: false, inserts: true };
-        if let Some(process) = &mut self.process
+        if let Some(table) = &mut self.store.table
             && !turn.request().keys.is_empty()
         {
-            process.table.answer(Subject::new(turn.request().tenant, &turn.request().keys), op, wall);
+            table.answer(Subject::new(turn.request().tenant, &turn.request().keys), op, wall);
             self.collect(Cause::Op(id, op));
         }
     }
@@ -227,16 +229,17 @@ impl World {
         if self.plant != Some(Plant::PurgesTheRenewed) {
             return;
         }
-        let (wall, ttl) = (self.wall(), self.settings.ttl);
+        let (wall, ttl) = (self.store_wall(), self.settings.ttl);
         let listed: Vec<Erasure> = self
+            .history
             .rows
             .values()
             .filter(|row| row.created.plus(ttl) <= wall && row.live(wall))
             .map(|row| Erasure::Row(row.tenant, row.id))
             .collect();
-        let Some(process) = &mut self.process else { return };
+        let Some(table) = &mut self.store.table else { return };
         for row in listed {
-            process.table.erase(row);
+            table.erase(row);
         }
     }
 }

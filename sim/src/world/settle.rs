@@ -1,14 +1,13 @@
 //! After the trouble: faults off, everything mended. Every request has to end, every session to settle, every row to go.
 
-use homing_core::fleet::Standing;
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::time::Millis;
 use homing_core::turn::Outcome;
 
 use super::World;
 use crate::action::{Action, Class};
 use crate::ask::{Ask, Form, Oddity};
-use crate::event::{Event, TurnId};
+use crate::event::{Event, ProcessId, TurnId};
 
 /// Most steps a request may take in a world without trouble.
 const STEPS_MAX: usize = 40;
@@ -20,7 +19,6 @@ impl World {
             return;
         }
         self.faults = 0;
-        self.healed = true;
         self.seen.clear();
         self.emit(Event::Healed);
         let unmet = self.demand(each).err();
@@ -31,25 +29,67 @@ impl World {
     }
 
     fn demand(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
-        if self.process.is_none() {
-            self.go(Action::Restart, each);
-        }
-        self.mend(each);
+        self.heal(each);
         self.drain(each)?;
         self.go(Action::Tick(Millis::secs(400)), each);
+        let processes: Vec<ProcessId> = self.processes.keys().copied().collect();
         let tenants: Vec<TenantId> = self.scope.iter().flat_map(|s| s.tenant_ids()).collect();
         for tenant in tenants {
-            self.settles(tenant, each)?;
+            self.settles(tenant, &processes, each)?;
         }
-        let accounts: Vec<_> = self.placed.keys().copied().collect();
-        for account in accounts {
-            self.serves(account, each)?;
+        for process in processes {
+            for account in self.placed.keys().copied().collect::<Vec<_>>() {
+                self.pools.insert(TenantId(1), self.pool_of(account));
+                self.serves(process, account, each)?;
+            }
+            self.pools.clear();
+            self.takes_turns(process, each)?;
         }
-        self.takes_turns(each)?;
-        self.go(Action::Tick(Millis::secs(24 * 3600)), each);
+        self.go(Action::Tick(Millis::secs(31 * 24 * 3600)), each);
         self.go(Action::Purge, each);
-        let left = self.process.as_ref().map_or(0, |p| p.table.len());
-        if left > 0 { Err(format!("{left} expired rows are still there after a purge")) } else { Ok(()) }
+        let left = self.store.table.as_ref().map_or(0, |table| table.len() + table.pin_count());
+        if left > 0 { Err(format!("{left} expired rows or pins are still there after a purge")) } else { Ok(()) }
+    }
+
+    /// Everything is up and mended, every process has heard it, and what was left behind has landed.
+    fn heal(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+        if self.store.away {
+            self.go(Action::Recover, each);
+        }
+        for process in self.processes.keys().copied().collect::<Vec<_>>() {
+            if self.process(process).is_none() {
+                self.go(Action::Restart(process), each);
+            }
+        }
+        while !self.store.flying.is_empty() && self.violation.is_none() {
+            self.go(Action::Land(0), each);
+        }
+        self.sync_all(each);
+        for account in self.placed.keys().copied().collect::<Vec<_>>() {
+            if self.needs_mending(account) {
+                self.go(Action::Mend(account), each);
+            }
+        }
+        let first = self.live().next().map(|(process, _)| process);
+        if let Some(process) = first.filter(|_| !self.settings.session_affinity) {
+            self.go(Action::Affinity(process, true), each);
+        }
+        let talks = self.scope.as_ref().is_some_and(|scope| scope.settings.conversation.is_some());
+        if let Some(process) = first.filter(|_| talks && self.settings.conversation.is_none()) {
+            self.go(Action::Talk(process, true), each);
+        }
+        self.sync_all(each);
+    }
+
+    /// A pool the account is in.
+    fn pool_of(&self, account: AccountId) -> PoolId {
+        let pools = self.scope.as_ref().map_or(&[][..], |scope| scope.pools_of(account));
+        pools.first().copied().unwrap_or_default()
+    }
+
+    fn sync_all(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+        let behind: Vec<_> = self.live().filter(|(_, p)| self.has_news(p)).map(|(id, _)| id).collect();
+        behind.into_iter().for_each(|process| self.go(Action::Sync(process), each));
     }
 
     fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Action)) {
@@ -59,25 +99,12 @@ impl World {
         }
     }
 
-    fn mend(&mut self, each: &mut dyn FnMut(&Self, Action)) {
-        let accounts: Vec<_> = self.placed.keys().copied().collect();
-        for account in accounts {
-            let stands = self.process.as_ref().and_then(|p| p.fleet.get(account)).map(|a| a.standing);
-            if stands != Some(Standing::Usable) {
-                self.go(Action::Mend(account), each);
-            }
-        }
-        if !self.settings.session_affinity {
-            self.go(Action::Affinity(true), each);
-        }
-    }
-
     /// Lets every open request end.
     fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
         let mut enabled = Vec::new();
-        let open = self.process.as_ref().map_or(0, |p| p.turns.len());
-        for _ in 0..=open * STEPS_MAX {
-            if self.process.as_ref().is_none_or(|p| p.turns.is_empty()) || self.violation.is_some() {
+        let open = self.turns.len();
+        for _ in 0..=open * STEPS_MAX + self.store.disk.waiting() {
+            if self.turns.is_empty() || self.violation.is_some() {
                 return Ok(());
             }
             self.enabled(&mut enabled);
@@ -92,18 +119,23 @@ impl World {
     }
 
     /// Nothing is held against an account for ever, nor is a probe that nobody makes.
-    fn serves(&mut self, account: AccountId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn serves(
+        &mut self,
+        process: ProcessId,
+        account: AccountId,
+        each: &mut dyn FnMut(&Self, Action),
+    ) -> Result<(), String> {
         let id = TurnId(self.next_turn);
         let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
-        self.go(Action::Ask(ask), each);
+        self.go(Action::Ask(process, ask), each);
         self.drain(each)?;
         if self.violation.is_some() {
             return Ok(());
         }
         if self.history.story(id).and_then(|story| story.served) != Some(account) {
-            return Err(format!("{account:?} was mended and time has passed, but it does not serve"));
+            return Err(format!("{account:?} was mended and time has passed, but it does not serve in {process:?}"));
         }
-        let known = self.process.as_ref().and_then(|p| p.fleet.get(account));
+        let known = self.process(process).and_then(|p| p.fleet.get(account));
         match known.filter(|a| a.spent.is_some() || a.limited.is_some() || a.cooling.is_some()) {
             Some(held) => Err(format!("a success did not lift what was held against {held:?}")),
             None => Ok(()),
@@ -111,27 +143,39 @@ impl World {
     }
 
     /// Requests without identity take turns over the accounts that serve.
-    fn takes_turns(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn takes_turns(&mut self, process: ProcessId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
         let first = TurnId(self.next_turn);
         for _ in 0..self.placed.len() {
             let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
-            self.go(Action::Ask(ask), each);
+            self.go(Action::Ask(process, ask), each);
             self.drain(each)?;
         }
         let served: std::collections::BTreeSet<_> =
             self.history.stories.range(first..).filter_map(|(_, story)| story.served).collect();
-        if served.len() == self.placed.len() || self.violation.is_some() {
+        let scope = self.scope.as_ref();
+        let in_pool = |account: &&AccountId| {
+            let pools = scope.map_or(&[][..], |scope| scope.pools_of(**account));
+            pools.is_empty() || pools.contains(&PoolId::DEFAULT)
+        };
+        if served.len() == self.placed.keys().filter(in_pool).count() || self.violation.is_some() {
             return Ok(());
         }
         Err(format!("requests without identity went only to {served:?}"))
     }
 
-    /// Two requests of one session, one behind the other: both are served, by the same account, at the first attempt.
-    fn settles(&mut self, tenant: TenantId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    /// Requests of one session, one behind the other, two at least and one in each process: all are served, by the same account,
+    /// at the first attempt.
+    fn settles(
+        &mut self,
+        tenant: TenantId,
+        processes: &[ProcessId],
+        each: &mut dyn FnMut(&Self, Action),
+    ) -> Result<(), String> {
         let mut homes = Vec::new();
-        for _ in 0..2 {
+        for process in processes.iter().cycle().take(processes.len().max(2)) {
             let id = TurnId(self.next_turn);
-            self.go(Action::Ask(Ask { tenant, session: 0, form: Form::Header, oddity: Oddity::Plain }), each);
+            let ask = Ask { tenant, session: 0, form: Form::Header, oddity: Oddity::Plain };
+            self.go(Action::Ask(*process, ask), each);
             self.drain(each)?;
             if self.violation.is_some() {
                 return Ok(());
@@ -142,9 +186,7 @@ impl World {
             }
             homes.push(story.attempts.iter().map(|a| a.account).collect::<Vec<_>>());
         }
-        match homes.as_slice() {
-            [first, second] if first == second && first.len() == 1 => Ok(()),
-            other => Err(format!("the session did not settle: its requests went to {other:?}")),
-        }
+        let settled = homes.iter().all(|went| went.len() == 1 && homes.first() == Some(went));
+        if settled { Ok(()) } else { Err(format!("the session did not settle: its requests went to {homes:?}")) }
     }
 }
