@@ -3,7 +3,7 @@
 mod world;
 
 use homing_core::failure::Failure;
-use homing_core::fleet::{Fleet, Out, Standing};
+use homing_core::fleet::{Fleet, ModelId, Out, Standing};
 use homing_core::ids::{AccountId, PoolId};
 use homing_core::settings::ATTEMPTS_MAX;
 use homing_core::store::{Answer, Op, Refusal, Subject};
@@ -257,6 +257,27 @@ fn b15_a_completion_unknown_for_good_ends_undurable() {
     }
     let end = w.go(step, Reply::Store(Answer::Unknown));
     assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), Note::EndsUndurable));
+}
+
+#[test]
+fn b6_a_success_that_may_make_no_row_ends_at_once() {
+    let mut w = World::new();
+    let looks = w.start(w.request("s"));
+    let dial = w.stored(looks);
+    let completes = w.go(dial, SERVED);
+    let end = w.go(completes, Reply::Store(Answer::Refused(Refusal::Erased)));
+    assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), Note::Unwritten(Refusal::Erased)));
+}
+
+#[test]
+fn r4_a_model_that_the_pool_refuses_is_the_upstream_s_answer_whoever_else_serves_it() {
+    let mut w = World::new();
+    w.fleet.assign(A, &[PoolId(5)]);
+    w.fleet.assign(B, &[PoolId(5)]);
+    w.fleet.set(B, Standing::Disabled);
+    w.fails(A, &[Failure::ModelRefused]);
+    let request = Request { pool: PoolId(5), model: Some(ModelId::of("m")), ..w.request("s") };
+    assert_eq!(w.run(request).outcome, Outcome::Relay);
 }
 
 #[test]
