@@ -215,6 +215,18 @@ fn r2_an_account_whose_quota_came_back_while_the_store_answers_is_probed_by_one(
 }
 
 #[test]
+fn r2_two_requests_that_chose_one_cooling_account_do_not_both_probe_it() {
+    let mut w = World::new();
+    [B, C].iter().for_each(|id| w.fleet.set(*id, Standing::Disabled));
+    w.fleet.failed(A, Failure::Throttled, None, START, START);
+    let (one, answer_one) = reserving(&mut w, "1");
+    let (two, answer_two) = reserving(&mut w, "2");
+    assert_eq!(dials(&w.go(one, Reply::Store(answer_one))), Some(A));
+    let waits = w.go(two, Reply::Store(answer_two));
+    assert!(matches!(waits.effect, Effect::Done(Outcome::Out(Out::Soon { .. }))), "{:?}", waits.effect);
+}
+
+#[test]
 fn b5_what_another_request_agreed_on_is_followed_before_it_is_anybody_s_turn() {
     let mut w = World::new();
     w.bound(&header("s"), A);
