@@ -40,6 +40,7 @@ impl fmt::Display for Action {
             | Self::Disable(account)
             | Self::Vanish(account)
             | Self::Replace(account)
+            | Self::Garble(account)
             | Self::EraseAccount(account)
             | Self::RemoveAccount(account) => write!(f, "{verb} a{}", account.0),
             Self::EraseTenant(tenant) | Self::ClearRow(tenant) | Self::ResetKey(tenant) => {
@@ -100,6 +101,7 @@ impl Action {
             Self::Disable(_) => "disable",
             Self::Vanish(_) => "vanish",
             Self::Replace(_) => "replace",
+            Self::Garble(_) => "garble",
             Self::EraseAccount(_) => "erase-account",
             Self::RemoveAccount(_) => "remove-account",
             Self::EraseTenant(_) => "erase-tenant",
@@ -152,6 +154,7 @@ impl Action {
             "disable" => Self::Disable(account(rest)?),
             "vanish" => Self::Vanish(account(rest)?),
             "replace" => Self::Replace(account(rest)?),
+            "garble" => Self::Garble(account(rest)?),
             "erase-account" => Self::EraseAccount(account(rest)?),
             "remove-account" => Self::RemoveAccount(account(rest)?),
             "erase-tenant" => Self::EraseTenant(tenant(rest)?),
