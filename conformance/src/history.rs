@@ -17,7 +17,7 @@ pub(crate) struct Image {
 }
 
 /// How one thing stood after each change of it; `None`: it was not there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Versions<T>(Vec<(Seq, Option<T>)>);
 
 impl<T> Default for Versions<T> {
@@ -38,7 +38,7 @@ impl<T: Clone> Versions<T> {
 }
 
 /// All versions since the last start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct History {
     rows: BTreeMap<RowId, Versions<Row>>,
     pins: BTreeMap<Digest, Versions<Pin>>,

@@ -8,7 +8,8 @@
 //!                                  after a crash:   what the durable changes say, and no older
 //! ```
 //!
-//! A store is put through it by implementing [`StoreUnderTest`] and running [`run`] on scripts that [`script`] makes.
+//! A store is put through it by implementing [`StoreUnderTest`] and running [`run()`] on scripts that [`script()`] makes. To see
+//! that the suite bites, the same is done to a store with one fault: [`Broken`] has some that any store may have.
 //!
 //! # What a store may do differently
 //!
@@ -31,6 +32,7 @@
 
 mod agree;
 mod broken;
+mod candidates;
 mod history;
 mod model;
 mod reference;
@@ -42,5 +44,5 @@ mod turns;
 pub use broken::{Broken, Fault};
 pub use reference::{Manner, Reference};
 pub use run::{Disagreement, run};
-pub use script::{Act, At, Script, Step, Who, script};
+pub use script::{Act, At, Identity, Script, Step, Who, script};
 pub use store::{Call, Observed, Promises, StoreUnderTest, TENANTS};

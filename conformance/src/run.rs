@@ -1,11 +1,12 @@
 //! Running a script on the model and on a store.
 
-use homing_core::ids::{RowId, Seq};
-use homing_core::row::Scope;
+use homing_core::ids::{Epoch, RowId, Seq};
+use homing_core::row::{EpochScope, Scope};
 use homing_core::store::{Answer, Op};
 use homing_core::time::{Millis, Time};
 
-use crate::agree::{Agree, Verdict, equal};
+use crate::agree::{Verdict, equal};
+use crate::candidates::{Candidate, Candidates};
 use crate::history::Image;
 use crate::model::Model;
 use crate::script::{Act, At, Script, Step, Who, account, pool};
@@ -36,8 +37,7 @@ pub fn run(script: &Script, store: &mut impl StoreUnderTest) -> Result<(), Disag
     let promises = store.promises();
     let mut run = Run {
         promises,
-        model: Model::new(script.caps),
-        agree: Agree::new(promises),
+        models: Candidates::new(Model::new(script.caps), promises),
         turns: Turns::new(),
         now: START,
         started: START,
@@ -55,8 +55,7 @@ pub fn run(script: &Script, store: &mut impl StoreUnderTest) -> Result<(), Disag
 
 struct Run<'s, S> {
     promises: Promises,
-    model: Model,
-    agree: Agree,
+    models: Candidates,
     turns: Turns,
     now: Time,
     /// The newest time of a start: no clock is set back behind it. What had expired by then is not read again, and whether the
@@ -72,16 +71,13 @@ impl<S: StoreUnderTest> Run<'_, S> {
         match step {
             Step::Turn(turn, act) => self.act(*turn, act),
             Step::Serve(turn, who, at, ttl) => self.serve(*turn, who, *at, *ttl),
+            Step::Meet(one, other, first, second) => self.meet(*one, *other, first, second),
             Step::Race(acts) => self.race(acts),
             Step::EraseAccount(n) => self.erase(Scope::Account(account(*n)), None),
             Step::EraseTenant(n) => self.erase(Scope::Tenant(TENANTS[usize::from(*n) % TENANTS.len()]), None),
             Step::ErasePool(n) => self.erase(Scope::Pool(pool(*n)), None),
             Step::EraseRow(turn) => self.erase_row(*turn),
-            Step::Purge => {
-                self.model.purge(self.now);
-                self.store.purge(self.now);
-                Ok(())
-            }
+            Step::Purge => self.purge(),
             Step::Flush => self.flush(),
             Step::Pass(ms) => {
                 self.now = self.now.plus(Millis(*ms));
@@ -102,41 +98,34 @@ impl<S: StoreUnderTest> Run<'_, S> {
     }
 
     fn act(&mut self, turn: u8, act: &Act) -> Result<(), String> {
-        if let Act::Begin(who) = act {
-            self.turns.begin(turn, who);
-        }
+        self.turns.set_out(turn, act);
         let Some((model, store)) = self.turns.calls(turn, act) else { return Ok(()) };
         if matches!(model.op, Op::Look) {
-            let here = self.model.table.session(model.tenant, &model.keys, self.now).cloned();
-            let there = self.store.session(store.tenant, &store.keys, self.now);
-            match (&here, &there) {
-                (Some(m), Some(s)) => self.agree.row(m, s)?,
-                _ => equal("the session's row", &here, &there)?,
-            }
+            self.session(&model, &store)?;
         }
-        self.both(turn, &model, &store)
-    }
-
-    fn both(&mut self, turn: u8, model: &Call, store: &Call) -> Result<(), String> {
-        let without = self.promises.loses_replies.then(|| (self.model.clone(), self.agree.clone()));
-        let here = self.model.answer(model, self.now);
-        let there = self.store.answer(store, self.now);
-        match (self.agree.answers(&here, &there), without) {
-            (Verdict::Same, _) => {
+        let there = self.store.answer(&store, self.now);
+        let seen = self.promises.loses_replies.then(|| self.store.observe(self.now));
+        let now = self.now;
+        let (here, verdict) = self.models.each(|c| c.answer(&model, &there, seen.as_ref(), now))?;
+        match verdict {
+            // The turn reads again.
+            Verdict::Raced | Verdict::Unknown => self.act(turn, &Act::Look),
+            _ => {
                 self.turns.learn(turn, &here, &there);
                 Ok(())
             }
-            (Verdict::Raced, _) => self.act(turn, &Act::Look),
-            (Verdict::Unknown, Some((model, agree))) => {
-                if self.compare().is_err() {
-                    (self.model, self.agree) = (model, agree);
-                    self.compare().map_err(|e| format!("the outcome was unknown, and it is neither: {e}"))?;
-                }
-                // The turn reads again.
-                self.act(turn, &Act::Look)
-            }
-            _ => Err(format!("the answer to {:?}: the model says {here:?}, the store {there:?}", model.op)),
         }
+    }
+
+    fn session(&mut self, model: &Call, store: &Call) -> Result<(), String> {
+        let (there, now) = (self.store.session(store.tenant, &store.keys, self.now), self.now);
+        self.models.each(|c| {
+            let here = c.model.table.session(model.tenant, &model.keys, now).cloned();
+            match (&here, &there) {
+                (Some(m), Some(s)) => c.agree.row(m, s),
+                _ => equal("the session's row", &here, &there),
+            }
+        })
     }
 
     fn serve(&mut self, turn: u8, who: &Who, at: u32, ttl: u64) -> Result<(), String> {
@@ -148,15 +137,20 @@ impl<S: StoreUnderTest> Run<'_, S> {
         self.act(turn, &Act::Complete { at: At::Seen, ttl, pinned: false, inserts: true, issued: None })
     }
 
+    fn meet(&mut self, one: u8, other: u8, first: &Act, second: &Act) -> Result<(), String> {
+        self.act(one, &Act::Look)?;
+        self.act(other, &Act::Join(one))?;
+        self.act(one, first)?;
+        self.act(other, second)
+    }
+
     /// Operations at the same time: some order of them on the model has to give the very same answers and rows.
     fn race(&mut self, acts: &[(u8, Act)]) -> Result<(), String> {
         if self.promises.loses_replies {
             return acts.iter().try_for_each(|(turn, act)| self.act(*turn, act));
         }
         for (turn, act) in acts {
-            if let Act::Begin(who) = act {
-                self.turns.begin(*turn, who);
-            }
+            self.turns.set_out(*turn, act);
         }
         let asked: Vec<(u8, Call, Call)> = acts
             .iter()
@@ -164,46 +158,30 @@ impl<S: StoreUnderTest> Run<'_, S> {
             .collect();
         let theirs: Vec<Call> = asked.iter().map(|(.., store)| store.clone()).collect();
         let there = self.store.race(&theirs, self.now);
-        let seen = self.store.observe(self.now);
-        let found = orders(asked.len()).into_iter().find_map(|order| self.explain(&order, &asked, &there, &seen));
-        let Some((model, agree, here)) = found else {
+        let (seen, now) = (self.store.observe(self.now), self.now);
+        self.models.branch(|c| {
+            orders(asked.len()).iter().filter_map(|order| explain(c, order, &asked, &there, &seen, now)).collect()
+        });
+        if !self.promises.counted {
+            self.models.settle();
+        }
+        if self.models.first().is_none() {
             return Err(format!("no order of {asked:?} gives the answers {there:?} and the rows {:?}", seen.rows));
-        };
-        (self.model, self.agree) = (model, agree);
-        for ((turn, ..), (here, there)) in asked.iter().zip(here.iter().zip(&there)) {
+        }
+        for ((turn, ..), there) in asked.iter().zip(&there) {
             match there {
                 Answer::Raced => self.act(*turn, &Act::Look)?,
-                _ => self.turns.learn(*turn, here, there),
+                // What the model said is what the store said, but for names: the turn looks them up.
+                _ if !self.promises.counted => self.act(*turn, &Act::Look)?,
+                _ => self.turns.learn(*turn, there, there),
             }
         }
         Ok(())
     }
 
-    /// The model after this order of the operations, if the order explains what the store answered and shows.
-    fn explain(
-        &self,
-        order: &[usize],
-        asked: &[(u8, Call, Call)],
-        there: &[Answer],
-        seen: &Observed,
-    ) -> Option<(Model, Agree, Vec<Answer>)> {
-        let (mut model, mut agree) = (self.model.clone(), self.agree.clone());
-        let mut here = vec![Answer::Unknown; asked.len()];
-        for place in order {
-            let (_, call, _) = asked.get(*place)?;
-            let answer = model.answer(call, self.now);
-            if !matches!(agree.answers(&answer, there.get(*place)?), Verdict::Same | Verdict::Raced) {
-                return None;
-            }
-            *here.get_mut(*place)? = answer;
-        }
-        agree.observed(&Observed::of(&model.table, self.now), seen).ok()?;
-        Some((model, agree, here))
-    }
-
     fn erase(&mut self, scope: Scope, theirs: Option<Scope>) -> Result<(), String> {
-        let (here, there) = (self.model.erase(scope), self.store.erase(theirs.unwrap_or(scope)));
-        equal("the rows erased", &here, &there)
+        let there = self.store.erase(theirs.unwrap_or(scope));
+        self.models.each(|c| equal("the rows erased", &c.model.erase(scope), &there))
     }
 
     fn erase_row(&mut self, turn: u8) -> Result<(), String> {
@@ -214,75 +192,74 @@ impl<S: StoreUnderTest> Run<'_, S> {
         self.erase(Scope::Row(call.tenant, here), Some(Scope::Row(call.tenant, there)))
     }
 
+    fn purge(&mut self) -> Result<(), String> {
+        self.store.purge(self.now);
+        let now = self.now;
+        self.models.each(|c| {
+            c.model.purge(now);
+            Ok(())
+        })
+    }
+
     fn flush(&mut self) -> Result<(), String> {
-        let here = self.model.flush();
-        match self.store.flush() {
-            Some(there) => equal("the renewals flushed", &here, &there),
-            None => Ok(()),
-        }
+        let there = self.store.flush();
+        self.models.each(|c| {
+            let here = c.model.flush();
+            there.map_or(Ok(()), |there| equal("the renewals flushed", &here, &there))
+        })
     }
 
     fn sync(&mut self) -> Result<(), String> {
         self.store.sync();
-        self.model.history.synced();
-        let image = self.model.history.image(Time(0));
-        self.agree.epochs(&image.epochs, &self.store.epochs())?;
-        if self.promises.writes_behind {
-            equal("what is durable", &self.model.seq(), &self.store.durable())?;
-        }
-        Ok(())
+        let epochs = self.store.epochs();
+        let durable = self.promises.writes_behind.then(|| self.store.durable());
+        self.models.each(|c| {
+            c.model.history.synced();
+            c.agree.epochs(&c.model.history.image(Time(0)).epochs, &epochs)?;
+            durable.map_or(Ok(()), |durable| equal("what is durable", &c.model.seq(), &durable))
+        })
     }
 
     fn crash(&mut self) -> Result<(), String> {
-        let durable = if self.promises.writes_behind { self.store.durable() } else { self.model.seq() };
-        if durable > self.model.seq() {
-            return Err(format!("change {} is durable, but only {} were made", durable.0, self.model.seq().0));
-        }
+        let durable = self.promises.writes_behind.then(|| self.store.durable());
         self.store.crash(self.now);
         self.started_again(durable)
     }
 
     fn restart(&mut self) -> Result<(), String> {
-        self.model.flush();
-        self.model.history.synced();
-        let all = self.model.seq();
         self.store.restart(self.now);
-        self.started_again(all)
+        self.models.each(|c| {
+            c.model.flush();
+            c.model.history.synced();
+            Ok(())
+        })?;
+        self.started_again(None)
     }
 
-    /// Compares what a start found with what had to be durable, and goes on from there.
-    fn started_again(&mut self, durable: Seq) -> Result<(), String> {
+    /// Compares what a start found with what had to be there, and goes on from that. `durable` is what was reported so before;
+    /// `None`: all of it.
+    fn started_again(&mut self, durable: Option<Seq>) -> Result<(), String> {
         self.started = self.started.max(self.now);
-        let (image, next_id) = if self.promises.counted {
-            self.found(durable)?
-        } else {
-            (self.model.history.image(self.now), self.model.table.next_id())
-        };
-        self.model.start(&image, next_id);
+        let (seen, epochs, now) = (self.store.observe(self.now), self.store.epochs(), self.now);
+        let counted = self.promises.counted;
+        self.models.each(|c| {
+            let (image, next_id) = if counted {
+                found(&c.model, durable, &seen, &epochs, now)?
+            } else {
+                (c.model.history.image(now), c.model.table.next_id())
+            };
+            c.model.start(&image, next_id);
+            c.agree.epochs(&image.epochs, &epochs)
+        })?;
         if self.promises.writes_behind {
             self.turns.forget();
         }
-        self.agree.epochs(&image.epochs, &self.store.epochs())
-    }
-
-    fn found(&mut self, durable: Seq) -> Result<(Image, RowId), String> {
-        let seen = self.store.observe(self.now);
-        let image = Image {
-            rows: seen.rows.iter().map(|row| (row.id, row.clone())).collect(),
-            pins: seen.pins.iter().map(|pin| (pin.anchor, *pin)).collect(),
-            epochs: self.store.epochs().into_iter().collect(),
-        };
-        self.model.history.allows(durable, &image, self.now)?;
-        let (least, most) = (self.model.history.ids_used(), self.model.table.next_id());
-        if seen.next_id < least || seen.next_id > most {
-            return Err(format!("B6: the next row's id is {:?}, it has to be {least:?} to {most:?}", seen.next_id));
-        }
-        Ok((image, seen.next_id))
+        Ok(())
     }
 
     fn compare(&mut self) -> Result<(), String> {
-        self.model.table.check()?;
-        self.agree.observed(&Observed::of(&self.model.table, self.now), &self.store.observe(self.now))
+        let (seen, now) = (self.store.observe(self.now), self.now);
+        self.models.each(|c| c.compare(&seen, now))
     }
 
     /// At last everything expires, and nothing is kept of it.
@@ -299,6 +276,50 @@ impl<S: StoreUnderTest> Run<'_, S> {
             None => Ok(()),
         }
     }
+}
+
+/// The model after this order of the operations, if the order explains what the store answered and shows.
+fn explain(
+    before: &Candidate,
+    order: &[usize],
+    asked: &[(u8, Call, Call)],
+    there: &[Answer],
+    seen: &Observed,
+    now: Time,
+) -> Option<Candidate> {
+    let mut after = before.clone();
+    for place in order {
+        let ((_, call, _), there) = (asked.get(*place)?, there.get(*place)?);
+        after.answer(call, there, None, now).ok()?;
+    }
+    after.compare(seen, now).ok()?;
+    Some(after)
+}
+
+/// What a start found, if it may have.
+fn found(
+    model: &Model,
+    durable: Option<Seq>,
+    seen: &Observed,
+    epochs: &[(EpochScope, Epoch)],
+    now: Time,
+) -> Result<(Image, RowId), String> {
+    let made = model.seq();
+    let durable = durable.unwrap_or(made);
+    if durable > made {
+        return Err(format!("change {} is durable, but only {} were made", durable.0, made.0));
+    }
+    let image = Image {
+        rows: seen.rows.iter().map(|row| (row.id, row.clone())).collect(),
+        pins: seen.pins.iter().map(|pin| (pin.anchor, *pin)).collect(),
+        epochs: epochs.iter().copied().collect(),
+    };
+    model.history.allows(durable, &image, now)?;
+    let (least, most) = (model.history.ids_used(), model.table.next_id());
+    if seen.next_id < least || seen.next_id > most {
+        return Err(format!("B6: the next row's id is {:?}, it has to be {least:?} to {most:?}", seen.next_id));
+    }
+    Ok((image, seen.next_id))
 }
 
 /// All orders of `n` things.

@@ -28,6 +28,8 @@ pub enum Step {
     Turn(u8, Act),
     /// A turn begins anew, is served at once by this account and ends: what fills a store.
     Serve(u8, Who, u32, u64),
+    /// Two requests of one session have looked at the same moment; then each goes on, the first one first.
+    Meet(u8, u8, Act, Act),
     /// Several turns go on at the same time.
     Race(Vec<(u8, Act)>),
     /// Everything bound to an account goes (B11).
@@ -61,6 +63,8 @@ pub enum Step {
 pub enum Act {
     /// It begins, knowing nothing.
     Begin(Who),
+    /// It is another request of that turn's session, and has seen what that one has.
+    Join(u8),
     /// It asks for its anchors.
     FindPins,
     /// It looks for its row.
@@ -182,7 +186,7 @@ fn who() -> impl Strategy<Value = Who> {
     let conversation = (0..2_u32, 0..2_u8, any::<bool>(), 0..3_u8)
         .prop_map(|(pool, model, thread, value)| Identity::Conversation(pool, model, thread, value));
     let identity = prop_oneof![3 => session, 1 => conversation];
-    (0..3_u8, identity, prop::collection::vec(0..8_u8, 0..3)).prop_map(|(tenant, identity, anchors)| Who {
+    (0..3_u8, identity, prop::collection::vec(0..6_u8, 0..3)).prop_map(|(tenant, identity, anchors)| Who {
         tenant,
         identity,
         anchors,
@@ -199,16 +203,17 @@ fn act() -> impl Strategy<Value = Act> {
         2 => Just(At::Pending),
         2 => (0..4_u32).prop_map(At::Account),
     ];
-    let complete = (at, ttl(), prop::bool::weighted(0.2), prop::bool::weighted(0.8), prop::option::of(0..8_u8));
+    let complete = (at, ttl(), prop::bool::weighted(0.2), prop::bool::weighted(0.8), prop::option::of(0..6_u8));
     prop_oneof![
         3 => who().prop_map(Act::Begin),
-        1 => Just(Act::FindPins),
+        2 => (0..TURNS).prop_map(Act::Join),
+        2 => Just(Act::FindPins),
         4 => Just(Act::Look),
         4 => (0..4_u32, ttl()).prop_map(|(account, ttl)| Act::Reserve { account, ttl }),
         3 => (0..4_u32).prop_map(Act::Pend),
         1 => Just(Act::Fail),
         6 => complete.prop_map(|(at, ttl, pinned, inserts, issued)| Act::Complete { at, ttl, pinned, inserts, issued }),
-        1 => (0..4_u32, 0..8_u8, any::<bool>())
+        1 => (0..4_u32, 0..6_u8, any::<bool>())
             .prop_map(|(account, issued, planned)| Act::Record { account, issued, planned }),
     ]
 }
@@ -218,6 +223,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => (0..TURNS, act()).prop_map(|(turn, act)| Step::Turn(turn, act)),
         5 => (0..TURNS, who(), 0..4_u32, ttl()).prop_map(|(turn, who, at, ttl)| Step::Serve(turn, who, at, ttl)),
+        3 => (0..TURNS, 0..TURNS, act(), act()).prop_map(|(one, other, a, b)| Step::Meet(one, other, a, b)),
         3 => prop::collection::vec((0..TURNS, act()), 2..4).prop_map(Step::Race),
         1 => (0..4_u32).prop_map(Step::EraseAccount),
         1 => (0..3_u8).prop_map(Step::EraseTenant),

@@ -50,8 +50,14 @@ impl Turns {
         Self(std::array::from_fn(|_| Turn::default()))
     }
 
-    pub(crate) fn begin(&mut self, n: u8, who: &Who) {
-        *self.turn(n) = Turn { who: Some(who.clone()), ..Turn::default() };
+    /// What an act means for who the turn is.
+    pub(crate) fn set_out(&mut self, n: u8, act: &Act) {
+        let turn = match act {
+            Act::Begin(who) => Turn { who: Some(who.clone()), ..Turn::default() },
+            Act::Join(other) => self.turn(*other).clone(),
+            _ => return,
+        };
+        *self.turn(n) = turn;
     }
 
     /// The process dies: what it knew is gone, and the same clients ask again.
@@ -83,7 +89,7 @@ impl Turns {
         let Sight { view, epoch } = *self.sight(n, side);
         let turn = self.turn(n);
         let op = match act {
-            Act::Begin(_) | Act::Fail => return None,
+            Act::Begin(_) | Act::Join(_) | Act::Fail => return None,
             Act::FindPins => Op::FindPins,
             Act::Look => Op::Look,
             Act::Reserve { account: to, ttl } => Op::Reserve { account: account(*to), seen: epoch, ttl: seconds(*ttl) },

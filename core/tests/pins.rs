@@ -262,9 +262,20 @@ fn b13_at_the_total_cap_the_tenant_with_most_pins_gives() {
     w.record(TenantId(3), "c1", A, None);
     assert_eq!((w.table.pin_count(), w.pinned(ADA, &["r1"])), (4, Pinned::Nowhere));
     assert_eq!(w.pinned(BOB, &["b1"]), Pinned::At { account: A, anchor: 0 }, "though it ends soonest of all");
-    // Among equals the one that asks gives.
     w.record(BOB, "b2", A, None);
     assert_eq!(w.pinned(ADA, &["r2"]), Pinned::Nowhere);
+}
+
+#[test]
+fn b13_among_equals_the_tenant_that_brings_a_pin_gives_one() {
+    for (asks, keeps) in [(ADA, BOB), (BOB, ADA)] {
+        let mut w = World::with(Caps { total: 2, tenant: 2 });
+        w.record(asks, "asks", A, None);
+        w.record(keeps, "keeps", A, None);
+        w.record(asks, "new", A, None);
+        assert_eq!(w.pinned(asks, &["asks"]), Pinned::Nowhere);
+        assert_eq!(w.pinned(keeps, &["keeps"]), Pinned::At { account: A, anchor: 0 });
+    }
 }
 
 #[test]

@@ -106,6 +106,12 @@ impl Disk {
         RowId(self.last_id.0)
     }
 
+    /// The pin with this anchor, if it is on disk.
+    #[must_use]
+    pub fn pin(&self, anchor: &Digest) -> Option<&Pin> {
+        self.pins.get(anchor)
+    }
+
     /// The rows on disk.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.values()

@@ -23,6 +23,7 @@ pub mod action;
 pub mod ask;
 pub mod bugs;
 pub mod choose;
+pub mod corpus;
 pub mod disk;
 pub mod event;
 pub mod explore;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use homing_core::pin::Pin;
 use homing_core::row::{Row, State};
 use homing_core::store::{Answer, Op};
 use serde::Serialize;
@@ -122,6 +123,9 @@ fn describe(event: &Event) -> (&'static str, String) {
         Event::Outage => ("d!", "the store cannot be reached".into()),
         Event::Recovered => ("d+", "the store can be reached again".into()),
         Event::Rebooted(refused) => ("d+", format!("the store begins again, {refused} rows refused")),
+        Event::Talk(on) => ("o.", format!("conversation policy {}", if *on { "on" } else { "off" })),
+        Event::MovedPool(tenant, pool) => ("o.", format!("t{} is in pool {}", tenant.0, pool.0)),
+        Event::Pin { before, after, .. } => ("s~", pin_text(before.as_ref(), after.as_ref())),
         Event::Affinity(on) => ("o.", format!("session policy {}", if *on { "on" } else { "off" })),
         Event::Healed => ("p.", "trouble is over".into()),
         Event::Settled(None) => ("p.", "everything ended and settled".into()),
@@ -167,6 +171,14 @@ fn answer_text(answer: &Answer) -> String {
         Answer::Recorded(seq) => format!("recorded, change {}", seq.0),
         Answer::Raced => "lost the race".into(),
         Answer::Unknown => "unknown".into(),
+    }
+}
+
+fn pin_text(before: Option<&Pin>, after: Option<&Pin>) -> String {
+    match (before, after) {
+        (_, Some(pin)) => format!("pin {:?} t{} to a{}", pin.anchor, pin.tenant.0, pin.account.0),
+        (Some(pin), None) => format!("pin {:?} t{} gone", pin.anchor, pin.tenant.0),
+        (None, None) => String::new(),
     }
 }
 

@@ -180,3 +180,52 @@ impl Table {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Caps;
+
+    fn pin(n: u8) -> Pin {
+        let anchor = Digest([n; 32]);
+        Pin { anchor, tenant: TenantId(1), account: AccountId(1), expires: Time(9) }
+    }
+
+    fn sound() -> Table {
+        let mut table = Table::new(Caps { total: 3, tenant: 2 });
+        table.restore_pins([pin(1), pin(2)]);
+        assert_eq!(table.check(), Ok(()));
+        table
+    }
+
+    #[test]
+    fn pins_that_differ_from_their_order_are_noticed() {
+        let differ = Err("the pins and their order by age differ");
+        let mut table = sound();
+        table.pins.ages.clear();
+        assert_eq!(table.check(), differ);
+        let mut table = sound();
+        table.pins.ages.entry(TenantId(1)).or_default().remove(&(Time(9), Digest([1; 32])));
+        table.pins.ages.entry(TenantId(1)).or_default().insert((Time(9), Digest([7; 32])));
+        assert_eq!(table.check(), differ);
+    }
+
+    #[test]
+    fn pins_past_a_cap_are_noticed() {
+        for caps in [Caps { total: 1, tenant: 2 }, Caps { total: 3, tenant: 1 }] {
+            let mut table = sound();
+            table.caps = caps;
+            assert_eq!(table.check(), Err("B13: more pins than a cap"), "{caps:?}");
+        }
+        let mut table = sound();
+        table.caps = Caps { total: 2, tenant: 2 };
+        assert_eq!(table.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_tenant_without_pins_leaves_nothing_behind() {
+        let mut table = sound();
+        table.erase_pins(TenantId(1));
+        assert!(table.pins.ages.is_empty() && table.pins.index.is_empty());
+    }
+}

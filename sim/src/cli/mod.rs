@@ -2,6 +2,7 @@
 
 mod bugs;
 mod check;
+mod corpus;
 mod planted;
 mod progress;
 mod scenario;
@@ -61,6 +62,8 @@ enum Command {
     Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
     Check(check::CheckArgs),
+    /// Writes the files a fuzzer of the choices begins with: small runs that reach each situation
+    Corpus(corpus::CorpusArgs),
     /// The rules that are watched
     Oracles,
     /// The situations a sweep has to reach
@@ -136,6 +139,7 @@ fn command(cli: &Cli) -> u8 {
         },
         Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
         Command::Check(args) => check::check(args, cli.plant, cli.json),
+        Command::Corpus(args) => corpus::corpus(args),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Bugs(args) => bugs::bugs(args, cli.plant, cli.json),

@@ -57,7 +57,7 @@ fn worlds_with_one_print_go_on_alike() {
     let away = Scope { outages: true, asks: 1, faults: 3, ..Scope::tiny_shared() };
     for (scope, sample) in [(&Scope::tiny(), 16), (&two, 2), (&clock, 8), (&Scope::tiny_shared(), 16), (&away, 4)] {
         let compared = compare(scope, sample);
-        assert!(compared > 1_000, "only {compared} worlds were compared");
+        assert!(compared > 500, "only {compared} worlds were compared");
     }
 }
 

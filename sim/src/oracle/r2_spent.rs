@@ -33,7 +33,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let spent = known.spent.is_some();
     let probes = moment.history.under_way(*account, *turn).any(|a| a.probes);
     must(!(spent && probes), || format!("{turn:?} probes {account:?} beside another probe"))?;
-    let warms = story.request.pin.is_none() && known.cools(moment.now);
+    let warms = !story.pinned() && known.cools(moment.now);
     let warming = moment.history.under_way(*account, *turn).any(|a| a.warms);
     must(!(warms && warming), || format!("{turn:?} goes to the cooling {account:?} beside another"))
 }

@@ -20,7 +20,7 @@ const fn bug(plant: Plant, oracle: &'static str, world: &'static str, field: &'s
 }
 
 /// All of them.
-pub const PLANTS: [Planted; 44] = [
+pub const PLANTS: [Planted; 48] = [
     bug(Plant::BindsTheNameless, "B1", "roomy", "llm-gateway#2641: a fallback key made unrelated agents one session"),
     bug(
         Plant::StickyBeforeHealth,
@@ -118,6 +118,20 @@ pub const PLANTS: [Planted; 44] = [
     ),
     bug(Plant::ForgetsLastHome, "T3", "shared-row", "cpx#418: a lost map sent conversations to another account"),
     bug(Plant::DropsRowsAtStart, "T1", "roomy", "cpx#418: a map in memory was lost, and the conversations with it"),
-    bug(Plant::LeaksProbe, "LIVE", "shared", "codex-lb#1282: a lease nobody released, capacity leaked to zero"),
+    bug(Plant::LeaksProbe, "LIVE", "aliases", "codex-lb#1282: a lease nobody released, capacity leaked to zero"),
     bug(Plant::BelievesAbsurdResets, "LIVE", "roomy", "codex-lb#1374: an account blocked for years by an absurd reset"),
+    bug(Plant::ForgetsPools, "B2", "pools", "no report of it: what happens where the pool is only a label"),
+    bug(
+        Plant::DeafToConversations,
+        "POLICY",
+        "conversations",
+        "no report of it: two identities in one request, and the wrong one counts",
+    ),
+    bug(Plant::ServesForeignIds, "R1", "anchors", "no report of it: an id copied from another tenant's answer"),
+    bug(
+        Plant::UnknownIdIsNoPin,
+        "R1",
+        "anchors",
+        "cpx#418: the map of response ids was gone, and the client saw previous_response_not_found",
+    ),
 ];

@@ -97,6 +97,14 @@ pub enum Plant {
     ShowsLoserOldRow,
     /// A process forgets where it saw its sessions at home, when the store is away.
     ForgetsLastHome,
+    /// Routing is not told which pools an account is in.
+    ForgetsPools,
+    /// A conversation is taken for the session behind it.
+    DeafToConversations,
+    /// An id of another tenant is served like one's own.
+    ServesForeignIds,
+    /// Where the store cannot say what an id belongs to, it is taken for an id of nobody.
+    UnknownIdIsNoPin,
 }
 
 impl Plant {

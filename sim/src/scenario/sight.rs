@@ -8,7 +8,7 @@ use homing_core::table::Table;
 use homing_core::turn::{Effect, Outcome};
 
 use super::expect::{Facts, span_text};
-use crate::ask::Ask;
+use crate::ask::{Anchors, Ask};
 use crate::event::TurnId;
 use crate::history::Story;
 use crate::world::{BEGINNING, World};
@@ -85,8 +85,9 @@ fn binding(row: Option<&Row>) -> Facts {
 }
 
 fn find<'a>(table: &'a Table, world: &World, ask: &Ask) -> Option<&'a Row> {
-    let request = ask.request(world.now);
-    table.session(request.tenant, &request.keys, world.store_wall())
+    let request = ask.request(world.now, world.desk(ask.tenant), &Anchors::default());
+    let talks = request.conversation.filter(|_| world.settings.conversation.is_some());
+    table.session(request.tenant, &talks.unwrap_or(request.keys), world.store_wall())
 }
 
 /// What a request like this one would find now; where nobody is up, nothing.

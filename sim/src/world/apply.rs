@@ -9,6 +9,7 @@ use super::{World, planted};
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
+use crate::scope::OTHER_POOL;
 use crate::scope::{Draft, Knob, SWARM, Scope};
 
 /// How far a wall clock is set back or forth at once, in milliseconds.
@@ -79,6 +80,10 @@ impl World {
             Action::Reboot => self.reboot(),
             Action::Mend(account) => self.place(account, Standing::Usable),
             Action::Disable(account) => self.place(account, Standing::Disabled),
+            Action::Drain(account) => self.place(account, Standing::Draining),
+            Action::MovePool(tenant) => self.move_pool(tenant),
+            Action::ErasePool => self.erase(homing_core::row::Scope::Pool(OTHER_POOL)),
+            Action::Talk(process, on) => self.talk(process, on),
             Action::Vanish(account) => self.place(account, Standing::Gone),
             Action::Replace(account) => self.replace(account),
             Action::Garble(account) => self.garble(account),
@@ -144,7 +149,8 @@ impl World {
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
         self.after_success(id, account);
-        self.resume(id, Reply::Served { issued: false });
+        let issued = self.open(id).is_some_and(|open| open.anchors.issued.is_some());
+        self.resume(id, Reply::Served { issued });
     }
 
     fn show(&mut self, id: TurnId) {

@@ -2,13 +2,13 @@
 
 use std::hash::Hash as _;
 
-use homing_core::time::Millis;
+use homing_core::ids::Seq;
+use homing_core::time::{Millis, Time};
 use homing_core::turn::Effect;
 
 use super::flight::Statement;
-use super::process::Process;
 use super::{Open, World};
-use crate::event::TurnId;
+use crate::event::{ProcessId, TurnId};
 use crate::explore::canon::{Canon, Encoding, Names};
 use crate::explore::symmetry::Symmetry;
 use crate::history::Story;
@@ -17,7 +17,9 @@ impl World {
     /// A fingerprint of everything the future depends on, whatever its names. What happened is left out, what oracles still
     /// compare against is in.
     pub(crate) fn fingerprint(&self, symmetry: &Symmetry) -> u128 {
-        let names = Names::of(self.now, self.store.disk.durable(), |to| self.hash_state(to));
+        // A shared store is its own durable copy: all that a process was told is written.
+        let durable = if self.racing() { Seq(u64::MAX) } else { self.store.disk.durable() };
+        let names = Names::of(self.now, durable, |to| self.hash_state(to));
         let prints = symmetry.renamings.iter().map(|renaming| {
             let mut encoding = Encoding::new(&names, renaming);
             self.hash_state(&mut encoding);
@@ -32,32 +34,63 @@ impl World {
         let flying = &self.store.flying;
         let left_behind = |id: &TurnId| flying.iter().any(|statement| statement.turn == *id);
         self.history.stories.retain(|id, story| story.open() || left_behind(id));
-        self.history.writers.clear();
     }
 
     fn hash_state(&self, to: &mut impl Canon) {
-        (&self.walls, self.faults, self.asks, self.ticks).hash(to);
+        (self.faults, self.asks, self.ticks).hash(to);
         (&self.placed, self.settings).hash(to);
         to.set(&self.api_keys, |key, to| key.hash(to));
-        to.set(&self.tokens, |((tenant, session), (token, issuer)), to| {
-            (tenant, session, issuer).hash(to);
-            for (process, there) in self.live() {
-                (process, there.states.belongs(*tenant, token, *issuer)).hash(to);
-            }
-        });
-        for (id, process) in &self.processes {
-            (id, process.is_some()).hash(to);
-            if let Some(Process { fleet, placed, unheard, settings, ahead, homes, .. }) = process {
-                (fleet, placed, unheard, settings, ahead).hash(to);
-                to.set(homes, |home, to| home.hash(to));
-            }
-        }
-        to.set(&self.turns, |(id, open), to| self.hash_turn(*id, open, to));
+        (&self.pools, &self.ids, &self.history.pins).hash(to);
+        to.set(&self.tokens, |((tenant, session), (_, issuer)), to| (tenant, session, issuer).hash(to));
         self.hash_store(to);
-        (self.history.last_id, &self.history.barred, &self.history.renewed).hash(to);
+        // Processes may change places, unless an operator speaks to the first of them.
+        if self.scope.as_ref().is_some_and(|scope| scope.operators) {
+            self.processes.keys().for_each(|id| self.hash_process(*id, to));
+        } else {
+            to.set(self.processes.keys(), |id, to| self.hash_process(*id, to));
+        }
+        (self.history.last_id, self.history.erased.len()).hash(to);
         for erased in &self.history.erased {
             (erased.scope, erased.last_id, erased.seq, erased.durable).hash(to);
         }
+    }
+
+    fn hash_store(&self, to: &mut impl Canon) {
+        let store = &self.store;
+        (store.away, store.table.is_some(), store.disk.last_id(), &self.history.rows).hash(to);
+        // The durable copy of a shared store is what it holds.
+        if !self.racing() || store.disk.waiting() > 0 {
+            store.disk.hash(to);
+        }
+        if let Some(table) = &store.table {
+            (table.epoch(), table.seq(), table.next_id(), self.newest()).hash(to);
+        }
+    }
+
+    /// The newest time that was stored, where a clock may still be set back behind it.
+    fn newest(&self) -> Option<Time> {
+        let goes_back = !self.racing() && self.scope.as_ref().is_some_and(|scope| scope.operators);
+        (goes_back || self.store.newest > self.store_wall()).then_some(self.store.newest)
+    }
+
+    /// A process, with its machine's clock, its turns and what they left behind.
+    fn hash_process(&self, id: ProcessId, to: &mut impl Canon) {
+        self.walls.get(&id).hash(to);
+        to.set(self.turns.iter().filter(|(_, open)| open.process == id), |(id, open), to| {
+            self.hash_turn(*id, open, to)
+        });
+        let behind = self.store.flying.iter().filter(|statement| statement.process == id);
+        to.set(behind, |statement, to| self.hash_left_behind(statement, to));
+        let Some(process) = self.process(id) else { return };
+        (&process.fleet, &process.placed, &process.unheard, process.settings, process.ahead).hash(to);
+        to.set(&process.homes, |home, to| home.hash(to));
+        to.set(&self.tokens, |((tenant, session), (token, issuer)), to| {
+            (tenant, session, process.states.belongs(*tenant, token, *issuer)).hash(to);
+        });
+        let barred = self.history.barred.iter().filter(|((process, ..), _)| *process == id);
+        to.set(barred, |((_, account, kind), bar), to| (account, kind, bar).hash(to));
+        let renewed = self.history.renewed.iter().filter(|(process, _)| *process == id);
+        to.set(renewed, |(_, account), to| account.hash(to));
     }
 
     fn hash_turn(&self, id: TurnId, open: &Open, to: &mut impl Canon) {
@@ -66,36 +99,32 @@ impl World {
             Effect::Wait(_) => Effect::Wait(Millis(0)),
             other => other,
         };
-        (open.process, open.ask, &open.turn, effect, open.late, open.left).hash(to);
+        (open.ask, open.anchors, &open.turn, effect, open.late, open.left).hash(to);
         if let Some(story) = self.history.story(id) {
             self.hash_story(story, to);
         }
-        to.set(self.store.flying.iter().filter(|s| s.turn == id), |statement, to| statement.op.hash(to));
     }
 
-    fn hash_store(&self, to: &mut impl Canon) {
-        (&self.store.disk, self.store.away, &self.history.rows).hash(to);
-        if let Some(table) = &self.store.table {
-            (table.epoch(), table.seq(), table.next_id(), self.store.newest).hash(to);
+    /// The turn goes on meanwhile, or is over.
+    fn hash_left_behind(&self, statement: &Statement, to: &mut impl Canon) {
+        (&statement.request, statement.anchors, statement.op).hash(to);
+        if let Some(story) = self.history.story(statement.turn) {
+            self.hash_story(story, to);
         }
-        // What an open request left behind is part of that request.
-        let orphans = self.store.flying.iter().filter(|statement| !self.turns.contains_key(&statement.turn));
-        to.set(orphans, |Statement { turn, process, request, op }, to| {
-            (process, request, op).hash(to);
-            if let Some(story) = self.history.story(*turn) {
-                self.hash_story(story, to);
-            }
-        });
     }
 
     /// What oracles still compare with. Where in the run something happened matters only by what came behind it.
     fn hash_story(&self, story: &Story, to: &mut impl Canon) {
-        (story.affinity, story.asked, story.did, &story.told, &story.failures).hash(to);
+        (story.api_key, story.request, story.affinity, story.expected, story.anchors).hash(to);
+        (story.asked, story.did, &story.told, &story.failures).hash(to);
+        story.attempts.len().hash(to);
         for attempt in &story.attempts {
             (attempt.account, attempt.reason, attempt.at, attempt.probes, attempt.warms).hash(to);
         }
-        (story.again, story.shown, story.served, story.written, story.life, story.wrote, story.released).hash(to);
-        let planned = story.planned.unwrap_or(u64::MAX);
+        (story.again, story.shown, story.served, story.written, story.life, story.held, story.wrote).hash(to);
+        (story.released, story.ended, story.gone).hash(to);
+        // The witness of its plan: the read it was told of, or the one it may be told of yet.
+        let planned = story.planned.unwrap_or(story.did_at);
         self.history.erased.iter().filter(|e| e.event > planned).count().hash(to);
     }
 }

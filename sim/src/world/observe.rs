@@ -94,6 +94,7 @@ impl World {
             now,
             fleet,
             wall,
+            store_now: wall.max(self.store.newest),
             table: self.store.table.as_ref(),
             durable_id: self.store.disk.last_id(),
         };

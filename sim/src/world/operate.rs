@@ -1,13 +1,14 @@
 //! What operators and the directory of accounts do, and the store's housekeeping.
 
 use homing_core::fleet::Standing;
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::row::Scope as Erasure;
 use homing_core::time::Millis;
 
 use super::World;
 use crate::event::{Cause, Event, FIRST, ProcessId};
 use crate::plant::Plant;
+use crate::scope::OTHER_POOL;
 
 impl World {
     /// Time passes. What is set reaches every process within two seconds (B16), so none goes past a step of the clock without it.
@@ -94,6 +95,24 @@ impl World {
             process.settings.session_affinity = on;
         }
         self.emit(Event::Affinity(on));
+    }
+
+    /// The conversation policy is switched: at once in the process that is told, later in the others (B16).
+    pub(crate) fn talk(&mut self, id: ProcessId, on: bool) {
+        let ttl = self.scope.as_ref().and_then(|scope| scope.settings.conversation).filter(|_| on);
+        self.settings.conversation = ttl;
+        if let Some(process) = self.processes.get_mut(&id).and_then(Option::as_mut) {
+            process.settings.conversation = ttl;
+        }
+        self.emit(Event::Talk(on));
+    }
+
+    /// The tenant goes over to the other pool, with its sessions (B17).
+    pub(crate) fn move_pool(&mut self, tenant: TenantId) {
+        let pool = self.pools.entry(tenant).or_default();
+        *pool = if *pool == PoolId::DEFAULT { OTHER_POOL } else { PoolId::DEFAULT };
+        let pool = *pool;
+        self.emit(Event::MovedPool(tenant, pool));
     }
 
     pub(crate) fn purge(&mut self) {

@@ -25,6 +25,7 @@ pub(super) fn request(plant: Option<Plant>, ask: &Ask, request: Request) -> Requ
     match plant {
         Some(Plant::SharesTenants) => Request { keys: ask.keys("everyone"), ..request },
         Some(Plant::SoftPins) => Request { pin: None, ..request },
+        Some(Plant::DeafToConversations) => Request { conversation: None, ..request },
         Some(Plant::BindsTheNameless) if request.keys.is_empty() => {
             Request { keys: Ask { form: Form::Header, ..*ask }.keys("nobody"), ..request }
         }

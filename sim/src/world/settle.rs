@@ -1,6 +1,6 @@
 //! After the trouble: faults off, everything mended. Every request has to end, every session to settle, every row to go.
 
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::time::Millis;
 use homing_core::turn::Outcome;
 
@@ -39,14 +39,16 @@ impl World {
         }
         for process in processes {
             for account in self.placed.keys().copied().collect::<Vec<_>>() {
+                self.pools.insert(TenantId(1), self.pool_of(account));
                 self.serves(process, account, each)?;
             }
+            self.pools.clear();
             self.takes_turns(process, each)?;
         }
-        self.go(Action::Tick(Millis::secs(24 * 3600)), each);
+        self.go(Action::Tick(Millis::secs(31 * 24 * 3600)), each);
         self.go(Action::Purge, each);
-        let left = self.store.table.as_ref().map_or(0, homing_core::table::Table::len);
-        if left > 0 { Err(format!("{left} expired rows are still there after a purge")) } else { Ok(()) }
+        let left = self.store.table.as_ref().map_or(0, |table| table.len() + table.pin_count());
+        if left > 0 { Err(format!("{left} expired rows or pins are still there after a purge")) } else { Ok(()) }
     }
 
     /// Everything is up and mended, every process has heard it, and what was left behind has landed.
@@ -72,7 +74,17 @@ impl World {
         if let Some(process) = first.filter(|_| !self.settings.session_affinity) {
             self.go(Action::Affinity(process, true), each);
         }
+        let talks = self.scope.as_ref().is_some_and(|scope| scope.settings.conversation.is_some());
+        if let Some(process) = first.filter(|_| talks && self.settings.conversation.is_none()) {
+            self.go(Action::Talk(process, true), each);
+        }
         self.sync_all(each);
+    }
+
+    /// A pool the account is in.
+    fn pool_of(&self, account: AccountId) -> PoolId {
+        let pools = self.scope.as_ref().map_or(&[][..], |scope| scope.pools_of(account));
+        pools.first().copied().unwrap_or_default()
     }
 
     fn sync_all(&mut self, each: &mut dyn FnMut(&Self, Action)) {
@@ -91,7 +103,7 @@ impl World {
     fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
         let mut enabled = Vec::new();
         let open = self.turns.len();
-        for _ in 0..=open * STEPS_MAX {
+        for _ in 0..=open * STEPS_MAX + self.store.disk.waiting() {
             if self.turns.is_empty() || self.violation.is_some() {
                 return Ok(());
             }
@@ -140,7 +152,12 @@ impl World {
         }
         let served: std::collections::BTreeSet<_> =
             self.history.stories.range(first..).filter_map(|(_, story)| story.served).collect();
-        if served.len() == self.placed.len() || self.violation.is_some() {
+        let scope = self.scope.as_ref();
+        let in_pool = |account: &&AccountId| {
+            let pools = scope.map_or(&[][..], |scope| scope.pools_of(**account));
+            pools.is_empty() || pools.contains(&PoolId::DEFAULT)
+        };
+        if served.len() == self.placed.keys().filter(in_pool).count() || self.violation.is_some() {
             return Ok(());
         }
         Err(format!("requests without identity went only to {served:?}"))

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 
 use homing_core::ids::{RowId, Seq};
+use homing_core::key::Digest;
+use homing_core::pin::{Pin, Pinned};
 use homing_core::row::{Change, Row};
 use homing_core::settings::Caps;
 use homing_core::store::{Answer, Completion, Op};
@@ -92,6 +94,9 @@ impl World {
             (Some(Plant::UnknownIsSuccess), Op::Complete { .. }) => {
                 Answer::Completed { how: Completion::Renewed, seq: Seq(0) }
             }
+            (Some(Plant::UnknownIdIsNoPin), Op::FindPins) => {
+                Answer::Pins { found: Pinned::Nowhere, epoch: homing_core::ids::Epoch(u64::MAX) }
+            }
             _ => Answer::Unknown,
         };
         self.tell(id, told);
@@ -101,7 +106,8 @@ impl World {
     fn perform(&mut self, id: TurnId) -> Option<Answer> {
         let open = self.turns.get(&id)?;
         let op = Self::op_of(open)?;
-        let statement = Statement { turn: id, process: open.process, request: *open.turn.request(), op };
+        let statement =
+            Statement { turn: id, process: open.process, request: *open.turn.request(), anchors: open.anchors, op };
         let answer = self.execute(&statement)?;
         self.emit(Event::Did { turn: id, op, answer: Some(answer) });
         self.collect(Cause::Op(id, op));
@@ -121,7 +127,8 @@ impl World {
         };
         let table = self.store.table.as_mut()?;
         let Statement { request, op, .. } = statement;
-        let answer = super::asked::ask_table(table, self.plant, request, planted::op(self.plant, *op), decides);
+        let asked = Statement { op: planted::op(self.plant, *op), ..*statement };
+        let answer = super::asked::ask_table(table, self.plant, &asked, decides);
         let answer = planted::answer(self.plant, answer, request, table, &self.history, decides);
         if !racing {
             return Some(answer);
@@ -160,6 +167,9 @@ impl World {
         for (before, after) in self.differences() {
             self.emit(Event::Row { cause, before, after });
         }
+        for (before, after) in self.pin_differences() {
+            self.emit(Event::Pin { cause, before, after });
+        }
         self.store.newest = self.store.newest.max(newest);
     }
 
@@ -187,6 +197,18 @@ impl World {
             }
         }
         differences.into_values().collect()
+    }
+
+    /// The pins that are not as they were last seen, in the order of their anchors.
+    fn pin_differences(&self) -> Vec<(Option<Pin>, Option<Pin>)> {
+        let Some(table) = self.store.table.as_ref().filter(|t| t.pin_count() + self.history.pins.len() > 0) else {
+            return Vec::new();
+        };
+        let there: BTreeMap<Digest, Pin> = table.pins().map(|pin| (pin.anchor, *pin)).collect();
+        let known = &self.history.pins;
+        let anchors: std::collections::BTreeSet<_> = there.keys().chain(known.keys()).collect();
+        let pairs = anchors.into_iter().map(|anchor| (known.get(anchor).copied(), there.get(anchor).copied()));
+        pairs.filter(|(before, after)| before != after).collect()
     }
 
     /// The disk writes its oldest batch.
