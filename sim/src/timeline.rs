@@ -160,6 +160,7 @@ fn describe(event: &Event) -> (&'static str, String) {
             ("o.", format!("a{} is {standing:?}; processes have yet to hear it", account.0))
         }
         Event::Replaced { old, new } => ("o!", format!("the file of a{} holds another identity: a{}", old.0, new.0)),
+        Event::Garbled(account) => ("o!", format!("the file of a{} cannot be read", account.0)),
         Event::KeyReset(tenant) => ("o.", format!("t{} gets a new API key", tenant.0)),
         Event::Erased(scope, rows) => ("o!", format!("erases {scope:?}: {rows} rows")),
         Event::Purged(gone) => ("p.", format!("purges {gone} rows")),

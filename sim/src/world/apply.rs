@@ -88,6 +88,7 @@ impl World {
             Action::Talk(process, on) => self.talk(process, on),
             Action::Vanish(account) => self.place(account, Standing::Gone),
             Action::Replace(account) => self.replace(account),
+            Action::Garble(account) => self.garble(account),
             Action::EraseAccount(account) | Action::RemoveAccount(account) => self.erase_account(account),
             Action::EraseTenant(tenant) => self.erase(homing_core::row::Scope::Tenant(tenant)),
             Action::ClearRow(tenant) => self.clear_row(tenant),
