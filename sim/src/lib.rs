@@ -25,6 +25,7 @@ pub mod bugs;
 pub mod choose;
 pub mod corpus;
 pub mod disk;
+pub mod doctor;
 pub mod event;
 pub mod explore;
 pub mod history;
