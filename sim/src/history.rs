@@ -14,6 +14,7 @@ use homing_core::turn::{Outcome, Reason, Renewal, Request};
 
 use crate::event::{Cause, Event, ProcessId, TurnId};
 use crate::scope::StoreKind;
+use crate::shared::Shared;
 
 /// One attempt of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -190,7 +191,7 @@ impl Story {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct History {
     /// All requests.
-    pub stories: BTreeMap<TurnId, Story>,
+    pub stories: BTreeMap<TurnId, Shared<Story>>,
     /// All erasures and their places in the run's events.
     pub erased: Vec<Erased>,
     /// Events so far.
@@ -229,7 +230,7 @@ impl History {
     /// The story of a turn.
     #[must_use]
     pub fn story(&self, turn: TurnId) -> Option<&Story> {
-        self.stories.get(&turn)
+        self.stories.get(&turn).map(|story| &**story)
     }
 
     /// Whether one of these erasures came after the event.
@@ -253,7 +254,7 @@ impl History {
         match event {
             Event::Came { turn, request, affinity, api_key, .. } => {
                 let process = facts.process.unwrap_or(ProcessId(0));
-                self.stories.insert(*turn, Story::new(process, *request, *affinity, *api_key));
+                self.stories.insert(*turn, Story::new(process, *request, *affinity, *api_key).into());
             }
             Event::Erased(scope, _) => {
                 let erased = Erased {
@@ -269,7 +270,7 @@ impl History {
             Event::Row { cause, before, after } => {
                 self.absorb_row(before.as_ref(), after.as_ref());
                 if let (Cause::Op(turn, _), Some(row)) = (cause, after)
-                    && let Some(Story { process, api_key, request, .. }) = self.stories.get(turn)
+                    && let Some(Story { process, api_key, request, .. }) = self.stories.get(turn).map(|story| &**story)
                 {
                     let writer = Writer { process: *process, api_key: *api_key, model: request.model };
                     self.writers.insert(row.id, writer);

@@ -33,6 +33,7 @@ pub mod plant;
 pub mod rng;
 pub mod run;
 pub mod scope;
+pub mod shared;
 pub mod shrink;
 pub mod sweep;
 pub mod timeline;

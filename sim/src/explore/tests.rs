@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
+use crate::scope::Budget;
 
 /// Where the steps out of a world lead.
 fn onward(world: &World, symmetry: &Symmetry) -> Vec<(World, u128)> {
@@ -51,10 +52,13 @@ fn compare(scope: &Scope, sample: usize) -> usize {
 
 #[test]
 fn worlds_with_one_print_go_on_alike() {
-    let two = Scope { tenants: 2, faults: 0, ..Scope::tiny() };
+    let calm = Budget { faults: 0, ..Scope::tiny().budget };
+    let two = Scope { tenants: 2, budget: calm, ..Scope::tiny() };
     assert_eq!(Symmetry::of(&two).renamings.len(), 2, "the tenants of this scope may change places");
-    let clock = Scope { faults: 0, ticks: 1, ..Scope::tiny() };
-    for (scope, sample) in [(&Scope::tiny(), 32), (&Scope::tiny_shared(), 32), (&two, 4), (&clock, 8)] {
+    let clock = Scope { budget: Budget { ticks: 1, ..calm }, ..Scope::tiny() };
+    let small = Scope { budget: Budget { asks: 2, faults: 1, ..Scope::small().budget }, ..Scope::small() };
+    assert!(small.only_orders_past() && !clock.only_orders_past());
+    for (scope, sample) in [(&small, 8), (&Scope::tiny(), 32), (&Scope::tiny_shared(), 32), (&two, 4), (&clock, 8)] {
         let compared = compare(scope, sample);
         assert!(compared > 500, "only {compared} worlds were compared");
     }

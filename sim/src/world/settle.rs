@@ -18,7 +18,7 @@ impl World {
         if self.scope.is_none() || self.violation.is_some() {
             return;
         }
-        self.faults = 0;
+        self.left.faults = 0;
         self.seen.clear();
         self.emit(Event::Healed);
         let unmet = self.demand(each).err();
@@ -45,7 +45,7 @@ impl World {
         }
         self.go(Action::Tick(Millis::secs(24 * 3600)), each);
         self.go(Action::Purge, each);
-        let left = self.store.table.as_ref().map_or(0, homing_core::table::Table::len);
+        let left = self.store.table.as_deref().map_or(0, homing_core::table::Table::len);
         if left > 0 { Err(format!("{left} expired rows are still there after a purge")) } else { Ok(()) }
     }
 
