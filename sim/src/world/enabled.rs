@@ -70,13 +70,16 @@ impl World {
         }
     }
 
-    /// What may as well happen at once, in scopes that are visited as a whole: on a shared store all that was told is durable,
-    /// so that the end of a request comes to the same whenever it goes out.
+    /// What may as well happen at once, in scopes that are visited as a whole. On a shared store all that was told is durable, so
+    /// that the end of a request comes to the same whenever it goes out; and a process that is down does nothing that one without
+    /// requests could not do as well.
     fn urgent(&self) -> Option<Action> {
-        let bounded = self.scope.as_ref().is_some_and(|scope| scope.budget.faults != u32::MAX);
-        let bounded = bounded && self.racing() && self.plant.is_none();
+        let whole = |scope: &&Scope| scope.budget.faults != u32::MAX && !scope.operators;
+        self.scope.as_ref().filter(|scope| whole(scope) && self.racing() && self.plant.is_none())?;
         let mut resting = self.turns.iter().filter(|(_, open)| matches!(open.effect, Effect::Commit(_)));
-        resting.next().filter(|_| bounded).map(|(id, _)| Action::Release(*id))
+        let mut down = self.processes.iter().filter(|(_, process)| process.is_none());
+        let release = resting.next().map(|(id, _)| Action::Release(*id));
+        release.or_else(|| down.next().map(|(id, _)| Action::Restart(*id)))
     }
 
     fn push_ticks(&self, scope: &Scope, out: &mut Vec<Action>) {
