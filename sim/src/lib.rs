@@ -27,6 +27,7 @@ pub mod choose;
 pub mod corpus;
 pub mod debug;
 pub mod disk;
+pub mod doctor;
 pub mod event;
 pub mod explore;
 pub mod history;

@@ -4,6 +4,7 @@ mod bugs;
 mod check;
 mod corpus;
 mod debug;
+mod doctor;
 mod picture;
 mod planted;
 mod progress;
@@ -82,6 +83,8 @@ enum Command {
     Planted(planted::PlantedArgs),
     /// The bug base: schedules that broke a rule once
     Bugs(bugs::BugsArgs),
+    /// Whether the simulator itself is in order
+    Doctor(doctor::DoctorArgs),
     /// Stories: scripts that are played and compared with their golden transcripts
     Scenario(scenario::ScenarioArgs),
 }
@@ -159,6 +162,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Bugs(args) => bugs::bugs(args, cli.plant, cli.json),
+        Command::Doctor(args) => doctor::doctor(args, cli.json),
         Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
         Command::Planted(args) => planted::run(args, cli.json),
     }
