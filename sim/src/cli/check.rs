@@ -18,8 +18,8 @@ pub(super) struct CheckArgs {
     /// Which world: tiny, tiny-shared, small or night
     #[arg(long, default_value = "tiny", value_parser = scope)]
     scope: Scope,
-    /// Most states
-    #[arg(long, default_value_t = 4_000_000_000)]
+    /// Most states; a million of them take about 3 GiB
+    #[arg(long, default_value_t = 4_000_000)]
     states: usize,
     /// Threads [default: one for each core]; the results do not depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
