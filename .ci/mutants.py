@@ -16,7 +16,7 @@ def names(round, kind):
 
 def listed():
     rows = Path("core/MUTANTS.md").read_text().splitlines()
-    return {match[1] for row in rows if (match := re.match(r"\| `(core/src/.+?: .+?)` \| .+ \|$", row))}
+    return {match[1] for row in rows if (match := re.match(r"\| `(core/src/.+?: .+?)` \| .+ \|$", row.replace("\\|", "|")))}
 
 
 out, part = Path(sys.argv[1]), "--part" in sys.argv

@@ -3,7 +3,7 @@
 mod world;
 
 use homing_core::failure::Failure;
-use homing_core::fleet::{Fleet, Out, Standing};
+use homing_core::fleet::{Fleet, ModelId, Out, Standing};
 use homing_core::ids::{AccountId, PoolId};
 use homing_core::settings::ATTEMPTS_MAX;
 use homing_core::store::{Answer, Op, Refusal, Subject};
@@ -215,6 +215,18 @@ fn r2_an_account_whose_quota_came_back_while_the_store_answers_is_probed_by_one(
 }
 
 #[test]
+fn r2_two_requests_that_chose_one_cooling_account_do_not_both_probe_it() {
+    let mut w = World::new();
+    [B, C].iter().for_each(|id| w.fleet.set(*id, Standing::Disabled));
+    w.fleet.failed(A, Failure::Throttled, None, START, START);
+    let (one, answer_one) = reserving(&mut w, "1");
+    let (two, answer_two) = reserving(&mut w, "2");
+    assert_eq!(dials(&w.go(one, Reply::Store(answer_one))), Some(A));
+    let waits = w.go(two, Reply::Store(answer_two));
+    assert!(matches!(waits.effect, Effect::Done(Outcome::Out(Out::Soon { .. }))), "{:?}", waits.effect);
+}
+
+#[test]
 fn b5_what_another_request_agreed_on_is_followed_before_it_is_anybody_s_turn() {
     let mut w = World::new();
     w.bound(&header("s"), A);
@@ -239,6 +251,87 @@ fn b5_a_loser_that_follows_nobody_goes_on_without_writing() {
     assert_eq!((dials(&dial), dial.turn.reason()), (Some(B), Reason::FailedOver));
     let next = w.go(dial, Reply::Failed(Failure::Throttled));
     assert_eq!(dials(&next), Some(C), "no reservation, no proposal");
+}
+
+#[test]
+fn b15_a_completion_unknown_for_good_ends_undurable() {
+    let mut w = World::new();
+    let mut step = w.start(w.request("s"));
+    for _ in 0..2 {
+        step = w.go(step, Reply::Store(Answer::Unknown));
+    }
+    let dial = w.stored(step);
+    // Readings before the attempt do not count for those behind it.
+    let mut step = w.go(dial, SERVED);
+    for _ in 0..2 {
+        step = w.go(step, Reply::Store(Answer::Unknown));
+        assert_eq!((step.effect, step.note), (Effect::Store(Op::Look), Note::ReadsAgain));
+    }
+    let end = w.go(step, Reply::Store(Answer::Unknown));
+    assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), Note::EndsUndurable));
+}
+
+#[test]
+fn b6_a_success_that_may_make_no_row_ends_at_once() {
+    let mut w = World::new();
+    let looks = w.start(w.request("s"));
+    let dial = w.stored(looks);
+    let completes = w.go(dial, SERVED);
+    let end = w.go(completes, Reply::Store(Answer::Refused(Refusal::Erased)));
+    assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), Note::Unwritten(Refusal::Erased)));
+}
+
+#[test]
+fn r4_a_model_that_the_pool_refuses_is_the_upstream_s_answer_whoever_else_serves_it() {
+    let mut w = World::new();
+    w.fleet.assign(A, &[PoolId(5)]);
+    w.fleet.assign(B, &[PoolId(5)]);
+    w.fleet.set(B, Standing::Disabled);
+    w.fails(A, &[Failure::ModelRefused]);
+    let request = Request { pool: PoolId(5), model: Some(ModelId::of("m")), ..w.request("s") };
+    assert_eq!(w.run(request).outcome, Outcome::Relay);
+}
+
+#[test]
+fn b15_a_commit_that_comes_late_lets_the_event_out_all_the_same() {
+    for (in_time, note) in [(true, Note::Ends), (false, Note::EndsUndurable)] {
+        let mut w = World::new();
+        let dial = w.start(w.request("s"));
+        let dial = w.stored(dial);
+        let completes = w.go(dial, SERVED);
+        let commits = w.stored(completes);
+        let end = w.go(commits, Reply::Committed { in_time });
+        assert_eq!((end.effect, end.note), (Effect::Done(Outcome::Served), note));
+    }
+}
+
+/// A completion whose outcome is unknown, and what the plan reads then: whose row it takes for its own.
+#[test]
+fn b15_only_a_binding_of_its_own_account_may_be_the_row_of_a_lost_write() {
+    let reads = |w: &mut World| {
+        let (reserves, _) = reserving(w, "s");
+        // Its reservation was refused, so it knows of no row.
+        let dial = w.go(reserves, Reply::Store(Answer::Refused(Refusal::Full)));
+        w.table.erase(homing_core::row::Scope::Tenant(ADA));
+        let completes = w.go(dial, SERVED);
+        w.go(completes, Reply::Store(Answer::Unknown))
+    };
+    let goes_on = |prepare: &dyn Fn(&mut World)| {
+        let mut w = World::new();
+        let step = reads(&mut w);
+        prepare(&mut w);
+        let answer = w.does(&step);
+        let next = w.go(step, Reply::Store(answer));
+        (next.effect, w.row(&header("s")).map(|row| row.seq))
+    };
+    let (effect, seq) = goes_on(&|w| w.bound(&header("s"), A));
+    assert_eq!(Some(effect), seq.map(Effect::Commit), "it waits for the row");
+    let others: [&dyn Fn(&mut World); 2] =
+        [&|w: &mut World| w.bound(&header("s"), B), &|w: &mut World| w.reserved(&header("s"), A)];
+    for prepare in others {
+        let (effect, _) = goes_on(prepare);
+        assert!(matches!(effect, Effect::Store(Op::Complete { fence: None, account: A, .. })), "{effect:?}");
+    }
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Violation {
     pub text: String,
     /// At which step.
     pub step: u32,
+    /// At which observation of that step, counted from 0.
+    pub event: usize,
 }
 
 impl std::fmt::Display for Violation {
