@@ -16,6 +16,7 @@ use homing_core::turn::{Outcome, Reason, Renewal, Request};
 use crate::ask::Anchors;
 use crate::event::{Cause, Event, FIRST, ProcessId, TurnId};
 use crate::scope::StoreKind;
+use crate::shared::Shared;
 
 /// One attempt of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,7 +214,7 @@ impl Story {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct History {
     /// All requests.
-    pub stories: BTreeMap<TurnId, Story>,
+    pub stories: BTreeMap<TurnId, Shared<Story>>,
     /// All erasures and their places in the run's events.
     pub erased: Vec<Erased>,
     /// Events so far.
@@ -258,7 +259,7 @@ impl History {
     /// The story of a turn.
     #[must_use]
     pub fn story(&self, turn: TurnId) -> Option<&Story> {
-        self.stories.get(&turn)
+        self.stories.get(&turn).map(|story| &**story)
     }
 
     /// Whether one of these erasures came after the event.
@@ -283,7 +284,7 @@ impl History {
             Event::Came { turn, request, affinity, api_key, anchors, .. } => {
                 let process = facts.process.unwrap_or(FIRST);
                 let story = Story { anchors: *anchors, ..Story::new(process, *request, *affinity, *api_key) };
-                self.stories.insert(*turn, story);
+                self.stories.insert(*turn, story.into());
             }
             Event::Erased(scope, _) => {
                 let erased = Erased {
@@ -299,7 +300,7 @@ impl History {
             Event::Row { cause, before, after } => {
                 self.absorb_row(before.as_ref(), after.as_ref());
                 if let (Cause::Op(turn, _), Some(row)) = (cause, after)
-                    && let Some(Story { process, api_key, request, .. }) = self.stories.get(turn)
+                    && let Some(Story { process, api_key, request, .. }) = self.stories.get(turn).map(|story| &**story)
                 {
                     let writer = Writer { process: *process, api_key: *api_key, model: request.model };
                     self.writers.insert(row.id, writer);

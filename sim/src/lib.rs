@@ -41,6 +41,7 @@ pub mod rng;
 pub mod run;
 pub mod scenario;
 pub mod scope;
+pub mod shared;
 pub mod shrink;
 pub mod snapshot;
 pub mod sweep;

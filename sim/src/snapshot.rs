@@ -133,7 +133,7 @@ impl World {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let decides = self.store_wall();
-        let rows = self.store.table.iter().flat_map(homing_core::table::Table::rows);
+        let rows = self.store.table.as_deref().into_iter().flat_map(homing_core::table::Table::rows);
         let mut rows: Vec<RowState> = rows.map(|row| row_state(row, decides)).collect();
         rows.sort_unstable_by_key(|row| row.row);
         let store = match (&self.store.table, self.store.away) {

@@ -144,7 +144,7 @@ fn what_is_no_command_is_told_and_the_session_goes_on() {
 fn a_person_chooses_in_a_fresh_world() {
     let path = file("human.trace");
     let save = format!("save {path}");
-    let typed = ["do setup 1", "do ask t1/s0/h", "list", "0", "0", "do serve r0", "choices", &save];
+    let typed = ["do setup 1", "do ask t1/s0/h", "0", "0", "do serve r0", "choices", &save];
     let (said, status) = session(&["run", "--human"], &typed);
     assert_eq!(status, Some(0), "what was chosen breaks no rule");
     insta::assert_snapshot!(unnumbered(&said.replace(&path, "FILE")));

@@ -7,7 +7,7 @@ use homing_sim::picture::{Diagram, Figure, Kind, Place, html, matters, mermaid, 
 use homing_sim::plant::Plant;
 use homing_sim::run::Plan;
 use homing_sim::timeline::CODES;
-use homing_sim::trace::{Trace, record};
+use homing_sim::trace::{Broken, Trace, record};
 
 /// A lost request, a lost answer, a late answer, a jump of the clock, a crash and a restart, all about one session.
 const TROUBLE: [&str; 22] = [
@@ -129,6 +129,26 @@ fn the_steps_that_matter_end_with_the_broken_one_and_leave_out_the_rest() {
     assert!(told.iter().any(|m| m.text.contains("row 1 t1 made")), "the winner's row matters: {told:#?}");
     assert!(told.len() < trace.steps.iter().map(|s| s.events.len()).sum());
     assert!(matters(&recorded(&TROUBLE, None)).is_empty(), "nothing broke");
+}
+
+/// Where the verdict names an account and nobody else, those that dialled it are told.
+#[test]
+fn a_verdict_about_an_account_tells_who_dialled_it() {
+    let mut trace = recorded(&TROUBLE, None);
+    let (at, event) = (trace.steps.len() - 1, 0);
+    trace.verdict.holds = false;
+    trace.verdict.broken = Some(Broken {
+        oracle: "LIVE".into(),
+        says: String::new(),
+        text: "a2 does not serve".into(),
+        step: 22,
+        at,
+        event,
+    });
+    let told: Vec<String> = matters(&trace).into_iter().map(|m| m.text).collect();
+    assert!(told.iter().any(|text| text.contains("Request r1 goes upstream: attempt 2 on a2")), "{told:#?}");
+    let without = recorded(&TROUBLE, None);
+    assert!(matters(&without).is_empty(), "without a verdict nothing is told");
 }
 
 #[test]

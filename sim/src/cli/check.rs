@@ -15,7 +15,7 @@ use super::{BROKEN, HOLDS, INCONCLUSIVE, cores, say, show};
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
-    /// Which world: tiny or small
+    /// Which world: tiny, tiny-shared, small or night
     #[arg(long, default_value = "tiny", value_parser = scope)]
     scope: Scope,
     /// Most states

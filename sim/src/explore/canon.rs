@@ -2,7 +2,8 @@
 //!
 //! The core hashes every name as such ([`homing_core::name`]). A first pass over a world hears all names in it; a second one
 //! hashes it with each name replaced: row ids, changes and epochs by their rank, times by their distance from now, tenants by
-//! a permutation. Requests are a set: their ids are left out.
+//! a permutation. Requests are a set: their ids are left out. Where the scope is such that of two times that have passed nobody
+//! can tell more than which was first, those are replaced by their rank too.
 
 use std::hash::{Hash, Hasher};
 
@@ -23,19 +24,41 @@ pub(crate) trait Canon: Hasher + Sized {
 pub(crate) struct Names {
     /// Sorted, each once.
     all: Vec<(Name, u64)>,
-    now: Time,
-    durable: Seq,
+    frame: Frame,
+}
+
+/// What the names of a state are compared with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) now: Time,
+    /// Changes up to here are durable, and not told apart.
+    pub(crate) durable: Seq,
+    /// Whether times that have passed are only ordered.
+    pub(crate) ordered_past: bool,
+}
+
+impl Frame {
+    /// Whether the name is one of those that are ranked.
+    const fn ranks(&self, name: Name, value: u64) -> bool {
+        match name {
+            Name::Row | Name::Epoch | Name::Revision => true,
+            Name::Seq => value > self.durable.0,
+            Name::Time => self.ordered_past && value <= self.now.0,
+            Name::Tenant | Name::Digest => false,
+        }
+    }
 }
 
 impl Names {
-    /// All names that `state` shows. What is durable is durable: changes up to there are not told apart.
-    pub(crate) fn of(now: Time, durable: Seq, state: impl Fn(&mut Hearing)) -> Self {
-        let mut heard = Hearing { names: Vec::with_capacity(64), durable };
+    /// All names that `state` shows.
+    pub(crate) fn of(frame: Frame, state: impl Fn(&mut Hearing)) -> Self {
+        let mut heard = Hearing { names: Vec::with_capacity(64), frame };
+        heard.write_u128(Name::Time.hashed(frame.now.0));
         state(&mut heard);
         let mut all = heard.names;
         all.sort_unstable();
         all.dedup();
-        Self { all, now, durable }
+        Self { all, frame }
     }
 
     fn rank(&self, name: Name, value: u64) -> u64 {
@@ -45,11 +68,14 @@ impl Names {
     }
 
     fn canonical(&self, name: Name, value: u64, renaming: &Renaming) -> u64 {
+        let Frame { now, .. } = self.frame;
         match name {
             Name::Row | Name::Epoch | Name::Revision => self.rank(name, value),
-            Name::Seq if value <= self.durable.0 => 0,
-            Name::Seq => 1 + self.rank(name, value),
-            Name::Time => value.wrapping_sub(self.now.0),
+            Name::Seq if self.frame.ranks(name, value) => 1 + self.rank(name, value),
+            Name::Seq => 0,
+            // Counted back from now, so that what lies ahead of it is as far from it as it was.
+            Name::Time if self.frame.ranks(name, value) => self.rank(name, value).wrapping_sub(self.rank(name, now.0)),
+            Name::Time => value.wrapping_sub(now.0),
             Name::Tenant => renaming.tenant(value),
             Name::Digest => renaming.digest(value),
         }
@@ -60,7 +86,7 @@ impl Names {
 #[derive(Debug)]
 pub(crate) struct Hearing {
     names: Vec<(Name, u64)>,
-    durable: Seq,
+    frame: Frame,
 }
 
 impl Hasher for Hearing {
@@ -75,13 +101,7 @@ impl Hasher for Hearing {
     fn write_usize(&mut self, _: usize) {}
 
     fn write_u128(&mut self, hashed: u128) {
-        match Name::of(hashed) {
-            Some((Name::Seq, value)) if value <= self.durable.0 => {}
-            Some((name @ (Name::Row | Name::Epoch | Name::Seq | Name::Revision), value)) => {
-                self.names.push((name, value))
-            }
-            Some(_) | None => {}
-        }
+        self.names.extend(Name::of(hashed).filter(|(name, value)| self.frame.ranks(*name, *value)));
     }
 
     fn finish(&self) -> u64 {

@@ -19,7 +19,7 @@ use seen::Seen;
 use symmetry::Symmetry;
 
 /// Parents expanded at once: bounds what is held of states that turn out to be known.
-const BLOCK: usize = 4_096;
+const BLOCK: usize = 1_024;
 
 /// What to visit.
 #[derive(Clone, Debug)]

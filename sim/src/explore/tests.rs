@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
+use crate::scope::Budget;
 
 /// Where the steps out of a world lead.
 fn onward(world: &World, symmetry: &Symmetry) -> Vec<(World, u128)> {
@@ -51,13 +52,21 @@ fn compare(scope: &Scope, sample: usize) -> usize {
 
 #[test]
 fn worlds_with_one_print_go_on_alike() {
-    let two = Scope { tenants: 2, faults: 0, ..Scope::tiny() };
+    let calm = Budget { faults: 0, ..Scope::tiny().budget };
+    let two = Scope { tenants: 2, budget: calm, ..Scope::tiny() };
     assert_eq!(Symmetry::of(&two).renamings.len(), 2, "the tenants of this scope may change places");
-    let clock = Scope { faults: 0, ticks: 1, ..Scope::tiny() };
-    let away = Scope { outages: true, asks: 1, faults: 3, ..Scope::tiny_shared() };
-    for (scope, sample) in [(&Scope::tiny(), 16), (&two, 2), (&clock, 8), (&Scope::tiny_shared(), 16), (&away, 4)] {
+    let clock = Scope { budget: Budget { ticks: 1, ..calm }, ..Scope::tiny() };
+    let small = Scope { budget: Budget { asks: 2, faults: 1, ..Scope::small().budget }, ..Scope::small() };
+    let away = Scope {
+        outages: true,
+        budget: Budget { asks: 1, faults: 3, ..Scope::tiny_shared().budget },
+        ..Scope::tiny_shared()
+    };
+    assert!(small.only_orders_past() && !clock.only_orders_past());
+    let tinies = [(&Scope::tiny(), 32), (&Scope::tiny_shared(), 32)];
+    for (scope, sample) in tinies.into_iter().chain([(&small, 8), (&two, 4), (&clock, 8), (&away, 4)]) {
         let compared = compare(scope, sample);
-        assert!(compared > 500, "only {compared} worlds were compared");
+        assert!(compared > 400, "only {compared} worlds were compared");
     }
 }
 

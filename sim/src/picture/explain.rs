@@ -70,6 +70,12 @@ impl About {
             rows.extend(last.row);
             accounts.extend(last.account);
         }
+        if turns.is_empty() {
+            // Nobody is named: those that had to do with the accounts, and the last one.
+            let theirs = lines.iter().filter(|(.., l)| l.account.is_some_and(|a| accounts.contains(&a)));
+            turns.extend(theirs.chain(lines.iter().rfind(|(.., l)| l.who != ".")).map(|(.., l)| l.who.clone()));
+            turns.remove(".");
+        }
         // The rows that these requests dealt with, and then whoever else changed those.
         rows.extend(lines.iter().filter(|(.., l)| turns.contains(&l.who)).filter_map(|(.., l)| l.row));
         turns.extend(

@@ -1,7 +1,10 @@
 //! How large a world is and what may happen in it. Every bound is small: rules break in small worlds.
 
+mod budget;
 mod knob;
+mod named;
 
+pub use budget::Budget;
 pub use knob::{Draft, Knob};
 
 use homing_core::ids::{AccountId, PoolId, TenantId};
@@ -58,12 +61,10 @@ pub struct Scope {
     pub caps: Caps,
     /// What the operator set.
     pub settings: Settings,
-    /// How often the world may be unkind: failures, lost replies, crashes, operators.
-    pub faults: u32,
-    /// How often a client may ask.
-    pub asks: u32,
-    /// How often the clock may move.
-    pub ticks: u32,
+    /// How the clocks move: at one of these steps.
+    pub spans: &'static [Millis],
+    /// How often what may happen.
+    pub budget: Budget,
 }
 
 /// The fixed worlds of random runs; the first choice of a run names one, or [`SWARM`].
@@ -71,6 +72,9 @@ pub const PROFILES: u8 = 13;
 
 /// The pool besides the default one.
 pub const OTHER_POOL: PoolId = PoolId(1);
+
+/// How the clocks move: less than a cooling, more than one, past half a life, past a whole one.
+const SPANS: [Millis; 4] = [Millis::secs(1), Millis::secs(6), Millis::secs(31), Millis::secs(61)];
 
 /// A machine far behind, and one far ahead: by more than a life.
 const FAR_OFF: &[i64] = &[0, -90_000, 400_000];
@@ -105,9 +109,8 @@ impl Scope {
                 request_deadline: Millis::secs(600),
                 ..Settings::default()
             },
-            faults: u32::MAX,
-            asks: u32::MAX,
-            ticks: u32::MAX,
+            spans: &SPANS,
+            budget: Budget::UNBOUNDED,
         };
         // Two processes that share a database.
         let shared =
@@ -185,56 +188,6 @@ impl Scope {
             3 if self.pools => &[OTHER_POOL],
             _ => &[],
         }
-    }
-
-    /// The scope of the exhaustive search that is small enough for every commit: two requests of one session, two accounts, one
-    /// failure, lost reply, hang-up or crash.
-    #[must_use]
-    pub fn tiny() -> Self {
-        Self {
-            name: "tiny",
-            accounts: 2,
-            open: 2,
-            fails: &[Fault::Server, Fault::Quota],
-            operators: false,
-            faults: 1,
-            asks: 2,
-            ticks: 0,
-            ..Self::profile(1)
-        }
-    }
-
-    /// A larger one: two faults, one step of the clock, operators.
-    #[must_use]
-    pub fn small() -> Self {
-        Self { name: "small", faults: 2, ticks: 1, operators: true, ..Self::tiny() }
-    }
-
-    /// The scopes of the exhaustive search, the smallest first.
-    #[must_use]
-    pub fn all() -> Vec<Self> {
-        vec![Self::tiny(), Self::tiny_shared(), Self::small()]
-    }
-
-    /// The scope of the exhaustive search with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::all().into_iter().find(|scope| scope.name == name)
-    }
-
-    /// Its size in one line.
-    #[must_use]
-    pub fn says(&self) -> String {
-        let Self { processes, tenants, accounts, sessions, asks, open, faults, ticks, .. } = self;
-        format!(
-            "{processes} processes, {tenants} tenants, {accounts} accounts, {sessions} sessions each, {asks} requests ({open} at once), {faults} faults, {ticks} ticks"
-        )
-    }
-
-    /// As small as [`Self::tiny`], with two processes that share a database.
-    #[must_use]
-    pub fn tiny_shared() -> Self {
-        Self { name: "tiny-shared", processes: 2, store: StoreKind::Racing, fails: &[Fault::Server], ..Self::tiny() }
     }
 
     /// The processes of this world.

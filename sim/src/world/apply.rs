@@ -39,7 +39,7 @@ impl World {
     pub fn apply(&mut self, action: Action) {
         self.step += 1;
         self.seen.clear();
-        self.spend(&action);
+        self.left.spend(&action);
         self.act_in(self.place_of(&action));
         match action {
             Action::Setup(profile) => self.choose_world(profile),
@@ -132,17 +132,6 @@ impl World {
             && let Some(draft) = self.draft.take()
         {
             self.set_up(draft.scope().clone());
-        }
-    }
-
-    const fn spend(&mut self, action: &Action) {
-        if action.is_fault() {
-            self.faults = self.faults.saturating_sub(1);
-        }
-        match action {
-            Action::Ask(..) => self.asks = self.asks.saturating_sub(1),
-            Action::Tick(_) => self.ticks = self.ticks.saturating_sub(1),
-            _ => {}
         }
     }
 

@@ -2,7 +2,6 @@
 
 use homing_core::fleet::Standing;
 use homing_core::ids::{AccountId, TenantId};
-use homing_core::time::Millis;
 use homing_core::turn::Effect;
 
 use super::flight::writes;
@@ -12,9 +11,6 @@ use crate::ask::{Ask, Form, Oddity};
 use crate::event::{ProcessId, TurnId};
 use crate::plant::Plant;
 use crate::scope::{Draft, SWARM, Scope};
-
-/// The steps the clocks take: shorter than a cooling, longer than one, past half a life, past a whole one.
-const TICKS: [Millis; 4] = [Millis::secs(1), Millis::secs(6), Millis::secs(31), Millis::secs(61)];
 
 /// Most accounts that come to be by a file that holds another identity.
 const REPLACED_MAX: usize = 2;
@@ -33,27 +29,32 @@ impl World {
             }
             return;
         };
+        if let Some(urgent) = self.urgent() {
+            out.push(urgent);
+            return;
+        }
         for (id, open) in &self.turns {
             self.push_progress(*id, open, out);
         }
         self.push_recovery(out);
         if self.live().next().is_none() {
-            self.push_ticks(out);
+            self.push_ticks(scope, out);
             return;
         }
         if !self.racing() && self.store.disk.waiting() > 0 {
             out.push(Action::Commit);
         }
-        if self.turns.len() < scope.open && self.asks > 0 {
+        if self.turns.len() < scope.open && self.left.asks > 0 {
             for (process, _) in self.live() {
                 push_asks(scope, process, out);
             }
         }
         self.push_housekeeping(out);
-        self.push_ticks(out);
+        self.push_ticks(scope, out);
         self.push_mending(out);
         self.push_flying(out);
-        if self.faults > 0 {
+        if self.left.faults > 0 {
+            let benign = out.len();
             for (id, open) in &self.turns {
                 self.push_trouble(scope, *id, open, out);
             }
@@ -61,12 +62,29 @@ impl World {
                 self.push_operators(scope, out);
             }
             self.push_breakdowns(scope, out);
+            let mut at = 0;
+            out.retain(|action| {
+                at += 1;
+                at <= benign || self.left.allows(action)
+            });
         }
     }
 
-    fn push_ticks(&self, out: &mut Vec<Action>) {
-        if self.ticks > 0 {
-            out.extend(TICKS.map(Action::Tick));
+    /// What may as well happen at once, in scopes that are visited as a whole. On a shared store all that was told is durable, so
+    /// that the end of a request comes to the same whenever it goes out; and a process that is down does nothing that one without
+    /// requests could not do as well.
+    fn urgent(&self) -> Option<Action> {
+        let whole = |scope: &&Scope| scope.budget.faults != u32::MAX && !scope.operators;
+        self.scope.as_ref().filter(|scope| whole(scope) && self.racing() && self.plant.is_none())?;
+        let mut resting = self.turns.iter().filter(|(_, open)| matches!(open.effect, Effect::Commit(_)));
+        let mut down = self.processes.iter().filter(|(_, process)| process.is_none());
+        let release = resting.next().map(|(id, _)| Action::Release(*id));
+        release.or_else(|| down.next().map(|(id, _)| Action::Restart(*id)))
+    }
+
+    fn push_ticks(&self, scope: &Scope, out: &mut Vec<Action>) {
+        if self.left.ticks > 0 {
+            out.extend(scope.spans.iter().copied().map(Action::Tick));
         }
     }
 
@@ -75,7 +93,13 @@ impl World {
             Effect::Store(_) if open.late.is_some() => out.push(Action::Deliver(id)),
             Effect::Store(_) if self.store.away => out.push(Action::TimeOut(id)),
             Effect::Store(_) => out.push(Action::Answer(id)),
-            Effect::Dial { .. } => out.extend([Action::Serve(id), Action::Show(id)]),
+            Effect::Dial { .. } => {
+                out.push(Action::Serve(id));
+                // Visible output makes a difference only where something may still go wrong.
+                if self.left.fails > 0 || self.left.leaves > 0 {
+                    out.push(Action::Show(id));
+                }
+            }
             Effect::Stream => out.push(Action::Serve(id)),
             Effect::Wait(_) => out.push(Action::Wake(id)),
             Effect::Refresh(_) => out.push(Action::Refresh(id, Refreshed::Fresh)),
@@ -101,7 +125,7 @@ impl World {
 
     fn push_housekeeping(&self, out: &mut Vec<Action>) {
         let empty = |table: &homing_core::table::Table| table.is_empty() && table.pin_count() == 0;
-        if self.store.away || self.store.table.as_ref().is_none_or(empty) {
+        if self.store.away || self.store.table.as_deref().is_none_or(empty) {
             return;
         }
         out.push(Action::Purge);

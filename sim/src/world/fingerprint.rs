@@ -2,6 +2,7 @@
 
 use std::hash::Hash as _;
 
+use homing_core::fleet::Fleet;
 use homing_core::ids::Seq;
 use homing_core::time::{Millis, Time};
 use homing_core::turn::Effect;
@@ -9,17 +10,16 @@ use homing_core::turn::Effect;
 use super::flight::Statement;
 use super::{Open, World};
 use crate::event::{ProcessId, TurnId};
-use crate::explore::canon::{Canon, Encoding, Names};
+use crate::explore::canon::{Canon, Encoding, Frame, Names};
 use crate::explore::symmetry::Symmetry;
 use crate::history::Story;
+use crate::scope::Scope;
 
 impl World {
     /// A fingerprint of everything the future depends on, whatever its names. What happened is left out, what oracles still
     /// compare against is in.
     pub(crate) fn fingerprint(&self, symmetry: &Symmetry) -> u128 {
-        // A shared store is its own durable copy: all that a process was told is written.
-        let durable = if self.racing() { Seq(u64::MAX) } else { self.store.disk.durable() };
-        let names = Names::of(self.now, durable, |to| self.hash_state(to));
+        let names = Names::of(self.frame(), |to| self.hash_state(to));
         let prints = symmetry.renamings.iter().map(|renaming| {
             let mut encoding = Encoding::new(&names, renaming);
             self.hash_state(&mut encoding);
@@ -28,17 +28,23 @@ impl World {
         prints.min().unwrap_or_default()
     }
 
+    fn frame(&self) -> Frame {
+        // A shared store is its own durable copy: all that a process was told is written.
+        let durable = if self.racing() { Seq(u64::MAX) } else { self.store.disk.durable() };
+        Frame { now: self.now, durable, ordered_past: self.scope.as_ref().is_some_and(Scope::only_orders_past) }
+    }
+
     /// Forgets what no rule looks back at: the events of the step, and requests that are over and left nothing behind.
     pub(crate) fn forget(&mut self) {
         self.seen = Vec::new();
+        self.acting = (None, Fleet::new());
         let flying = &self.store.flying;
         let left_behind = |id: &TurnId| flying.iter().any(|statement| statement.turn == *id);
         self.history.stories.retain(|id, story| story.open() || left_behind(id));
     }
 
     fn hash_state(&self, to: &mut impl Canon) {
-        (self.faults, self.asks, self.ticks).hash(to);
-        (&self.placed, self.settings).hash(to);
+        (self.left, &self.placed, self.settings).hash(to);
         to.set(&self.api_keys, |key, to| key.hash(to));
         (&self.pools, &self.ids, &self.history.pins).hash(to);
         to.set(&self.tokens, |((tenant, session), (_, issuer)), to| (tenant, session, issuer).hash(to));

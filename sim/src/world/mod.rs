@@ -35,7 +35,8 @@ use crate::event::{Event, FIRST, ProcessId, Seen, TurnId};
 use crate::history::History;
 use crate::marks::Marks;
 use crate::plant::Plant;
-use crate::scope::{Draft, Scope, StoreKind};
+use crate::scope::{Budget, Draft, Scope, StoreKind};
+use crate::shared::Shared;
 use process::{Offset, Process};
 use store::Store;
 
@@ -76,8 +77,8 @@ pub struct World {
     /// How far the wall clock of each process's machine is off.
     pub(crate) walls: BTreeMap<ProcessId, Offset>,
     /// The processes; `None`: down.
-    pub(crate) processes: BTreeMap<ProcessId, Option<Process>>,
-    pub(crate) turns: BTreeMap<TurnId, Open>,
+    pub(crate) processes: BTreeMap<ProcessId, Option<Shared<Process>>>,
+    pub(crate) turns: BTreeMap<TurnId, Shared<Open>>,
     pub(crate) store: Store,
     /// What the operator and the directory say about each account.
     pub(crate) placed: BTreeMap<AccountId, Standing>,
@@ -90,9 +91,8 @@ pub struct World {
     /// The last turn state each session got, and the account that issued it.
     pub(crate) tokens: BTreeMap<(TenantId, u8), (String, AccountId)>,
     pub(crate) next_turn: u32,
-    pub(crate) faults: u32,
-    pub(crate) asks: u32,
-    pub(crate) ticks: u32,
+    /// How often what may still happen.
+    pub(crate) left: Budget,
     /// The process the present step is about, and its accounts as routing saw them when the step began.
     pub(crate) acting: (Option<ProcessId>, Fleet),
     pub(crate) history: History,
@@ -129,9 +129,7 @@ impl World {
             ids: BTreeMap::new(),
             tokens: BTreeMap::new(),
             next_turn: 0,
-            faults: 0,
-            asks: 0,
-            ticks: 0,
+            left: Budget::NOTHING,
             acting: (None, Fleet::new()),
             history: History::default(),
             marks: Marks::default(),
@@ -159,7 +157,7 @@ impl World {
         }
         self.placed = scope.account_ids().map(|a| (a, Standing::Usable)).collect();
         self.walls = scope.process_ids().map(|p| (p, Offset(scope.skew_of(p)))).collect();
-        (self.faults, self.asks, self.ticks) = (scope.faults, scope.asks, scope.ticks);
+        self.left = scope.budget;
         let (name, processes) = (scope.name, scope.process_ids());
         self.scope = Some(scope);
         self.restore();
@@ -181,12 +179,12 @@ impl World {
 
     /// The processes that are up.
     pub(crate) fn live(&self) -> impl Iterator<Item = (ProcessId, &Process)> {
-        self.processes.iter().filter_map(|(id, process)| Some((*id, process.as_ref()?)))
+        self.processes.iter().filter_map(|(id, process)| Some((*id, process.as_deref()?)))
     }
 
     /// The process, if it is up.
     pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
-        self.processes.get(&id)?.as_ref()
+        self.processes.get(&id)?.as_deref()
     }
 
     /// The clock its turns and its accounts go by; the world's where it is down.

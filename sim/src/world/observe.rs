@@ -61,7 +61,7 @@ impl World {
         let now = process.map_or(self.now, |id| self.clock(id));
         let wall = self.store_wall();
         let Some(scope) = &self.scope else { return };
-        let here = process.and_then(|id| self.processes.get(&id)).and_then(Option::as_ref);
+        let here = process.and_then(|id| self.processes.get(&id)).and_then(Option::as_deref);
         let fleet = match here {
             Some(_) if process == self.acting.0 => &self.acting.1,
             Some(here) => &here.fleet,
@@ -75,7 +75,7 @@ impl World {
             wall,
             store_now: wall.max(self.store.newest),
             fleet,
-            table: self.store.table.as_ref(),
+            table: self.store.table.as_deref(),
             disk: &self.store.disk,
             outage: self.store.away,
             placed: here.map_or(&self.placed, |here| &here.placed),
@@ -95,7 +95,7 @@ impl World {
             fleet,
             wall,
             store_now: wall.max(self.store.newest),
-            table: self.store.table.as_ref(),
+            table: self.store.table.as_deref(),
             durable_id: self.store.disk.last_id(),
         };
         self.history.absorb(&event, &facts);

@@ -59,7 +59,7 @@ impl World {
             ahead: self.walls.get(&id).copied().unwrap_or_default(),
             homes: BTreeMap::new(),
         };
-        self.processes.insert(id, Some(process));
+        self.processes.insert(id, Some(process.into()));
     }
 
     /// Puts the account into its pools.

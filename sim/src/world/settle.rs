@@ -19,7 +19,7 @@ impl World {
         if self.scope.is_none() || self.violation.is_some() {
             return;
         }
-        self.faults = 0;
+        self.left.faults = 0;
         self.seen.clear();
         self.emit(Event::Healed);
         each(self, None);
@@ -50,7 +50,7 @@ impl World {
         }
         self.go(Action::Tick(Millis::secs(31 * 24 * 3600)), each);
         self.go(Action::Purge, each);
-        let left = self.store.table.as_ref().map_or(0, |table| table.len() + table.pin_count());
+        let left = self.store.table.as_deref().map_or(0, |table| table.len() + table.pin_count());
         if left > 0 { Err(format!("{left} expired rows or pins are still there after a purge")) } else { Ok(()) }
     }
 

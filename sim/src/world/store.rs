@@ -19,6 +19,7 @@ use super::{World, planted, process::Offset};
 use crate::disk::Disk;
 use crate::event::{Cause, Event, ProcessId, TurnId};
 use crate::plant::Plant;
+use crate::shared::Shared;
 
 pub(crate) use super::flight::Statement;
 
@@ -26,8 +27,8 @@ pub(crate) use super::flight::Statement;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     /// `None`: it died with its process.
-    pub(crate) table: Option<Table>,
-    pub(crate) disk: Disk,
+    pub(crate) table: Option<Shared<Table>>,
+    pub(crate) disk: Shared<Disk>,
     /// The newest time the table stored, from its changes (B8).
     pub(crate) newest: Time,
     /// A shared store cannot be reached.
@@ -58,7 +59,7 @@ impl World {
     pub(crate) fn restore(&mut self) -> usize {
         let (table, refused) = planted::restored(self.plant, &self.store.disk, self.caps());
         self.store.newest = self.store.disk.newest();
-        self.store.table = Some(table);
+        self.store.table = Some(table.into());
         refused
     }
 

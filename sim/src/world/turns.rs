@@ -10,10 +10,11 @@ use super::{Open, World, planted};
 use crate::ask::{Anchors, Ask, Desk, Oddity};
 use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
+use crate::shared::Shared;
 
 impl World {
     pub(crate) fn open(&self, id: TurnId) -> Option<&Open> {
-        self.turns.get(&id)
+        self.turns.get(&id).map(|open| &**open)
     }
 
     /// A request comes to a process.
@@ -35,7 +36,7 @@ impl World {
         let api_key = desk.api_key;
         self.emit_at(Some(at), Event::Came { turn: id, ask, request: counts, affinity, api_key, anchors });
         let request = planted::request(self.plant, &ask, request);
-        let Some(process) = self.processes.get_mut(&at).and_then(Option::as_mut) else { return };
+        let Some(process) = self.processes.get_mut(&at).and_then(Option::as_deref_mut) else { return };
         let settings = planted::settings(self.plant, process.settings);
         let mut env = Env { fleet: &mut process.fleet, settings: &settings, now, word: 0 };
         let step = Turn::start(request, &mut env);
@@ -70,10 +71,10 @@ impl World {
 
     /// Goes on with a reply.
     pub(crate) fn resume(&mut self, id: TurnId, reply: Reply) {
-        let Some(open) = self.turns.remove(&id) else { return };
+        let Some(open) = self.turns.remove(&id).map(Shared::into_inner) else { return };
         // Any word will do for jitter; one that depends on the request alone keeps equal states equal.
         let (now, word) = (self.clock(open.process), u64::from(id.0) * 40);
-        let Some(process) = self.processes.get_mut(&open.process).and_then(Option::as_mut) else { return };
+        let Some(process) = self.processes.get_mut(&open.process).and_then(Option::as_deref_mut) else { return };
         let settings = planted::settings(self.plant, process.settings);
         let mut env = Env { fleet: &mut process.fleet, settings: &settings, now, word };
         match open.turn.resume(reply, &mut env) {
@@ -113,8 +114,10 @@ impl World {
             self.emit(Event::Ended(id, outcome));
             return;
         }
-        self.turns
-            .insert(id, Open { process, ask, anchors, turn, effect, late: None, before_visible: None, left: false });
+        self.turns.insert(
+            id,
+            Open { process, ask, anchors, turn, effect, late: None, before_visible: None, left: false }.into(),
+        );
     }
 
     /// The turn gets the store's answer.
@@ -148,9 +151,9 @@ impl World {
         let settled = open.turn.settled();
         if settled {
             open.left = true;
-        } else if let Some(open) = self.turns.remove(&id) {
+        } else if let Some(open) = self.turns.remove(&id).map(Shared::into_inner) {
             let now = self.clock(open.process);
-            if let Some(process) = self.processes.get_mut(&open.process).and_then(Option::as_mut) {
+            if let Some(process) = self.processes.get_mut(&open.process).and_then(Option::as_deref_mut) {
                 if let Some(account) = open.turn.account() {
                     planted::blame(self.plant, &mut process.fleet, account, None, now);
                 }

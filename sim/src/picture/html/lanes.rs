@@ -128,7 +128,11 @@ impl Geometry {
             let _ = write!(out, "<text class=\"number\" x=\"26\" y=\"{y}\" text-anchor=\"end\">{}</text>", step.step);
             let time = step.state.time_ms / 1_000;
             let _ = write!(out, "<text class=\"time\" x=\"70\" y=\"{y}\" text-anchor=\"end\">+{time}s</text>");
-            let shown: String = action.chars().take(19).collect();
+            let mut shown: String = action.chars().take(19).collect();
+            if shown.len() < action.len() {
+                shown.pop();
+                shown.push('…');
+            }
             text(chosen, 78, y, &shown, out);
         }
         out.push_str("</g>\n");
