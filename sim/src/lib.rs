@@ -36,6 +36,7 @@ pub mod names;
 pub mod oracle;
 pub mod picture;
 pub mod plant;
+pub mod report;
 pub mod rng;
 pub mod run;
 pub mod scenario;

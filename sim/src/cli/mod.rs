@@ -9,6 +9,7 @@ mod picture;
 mod planted;
 mod progress;
 mod replay;
+mod report;
 mod scenario;
 mod show;
 mod source;
@@ -83,6 +84,8 @@ enum Command {
     Planted(planted::PlantedArgs),
     /// The bug base: schedules that broke a rule once
     Bugs(bugs::BugsArgs),
+    /// What many runs were like, in distributions
+    Report(report::ReportArgs),
     /// Whether the simulator itself is in order
     Doctor(doctor::DoctorArgs),
     /// Stories: scripts that are played and compared with their golden transcripts
@@ -162,6 +165,7 @@ fn command(cli: &Cli) -> u8 {
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
         Command::Bugs(args) => bugs::bugs(args, cli.plant, cli.json),
+        Command::Report(args) => report::report(args, cli.plant, cli.json),
         Command::Doctor(args) => doctor::doctor(args, cli.json),
         Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
         Command::Planted(args) => planted::run(args, cli.json),

@@ -36,3 +36,4 @@ pub use expect::{Expectation, Subject, Unmet};
 pub use golden::{Golden, compare, difference, path};
 pub use parse::{Line, Script, Statement, Until, Wrong};
 pub use play::{Failed, Played, play};
+pub(crate) use sight::ended;

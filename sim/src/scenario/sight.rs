@@ -51,7 +51,8 @@ const fn wrote(how: Completion) -> &'static str {
     }
 }
 
-const fn ended(story: &Story) -> &'static str {
+/// How a request ended, in a word.
+pub(crate) const fn ended(story: &Story) -> &'static str {
     match story.ended {
         None if story.gone => "gone",
         None => "open",
