@@ -180,6 +180,17 @@ fn r1_a_store_that_answers_late_has_its_readings_counted_anew_for_the_row() {
 }
 
 #[test]
+fn b8_a_clock_set_back_revives_no_pin_also_after_a_restart() {
+    let mut w = World::new();
+    let old = Pin { anchor: anchor("old"), tenant: ADA, account: A, expires: w.now };
+    let new = Pin { anchor: anchor("new"), expires: w.now.plus(PIN_TTL), ..old };
+    w.table.restore_pins([old, new]);
+    w.now = homing_core::time::Time(w.now.0 - 60_000);
+    assert_eq!(w.pinned(ADA, &["old"]), Pinned::Nowhere, "the newer pin was recorded when the older one ended");
+    assert!(matches!(w.pinned(ADA, &["new"]), Pinned::At { account: A, .. }));
+}
+
+#[test]
 fn r1_a_pin_lasts_thirty_days() {
     let mut w = World::new();
     w.record(ADA, "r1", A, None);

@@ -143,6 +143,8 @@ pub enum Action {
     Replace(AccountId),
     /// The removal is certain: its bindings are erased.
     EraseAccount(AccountId),
+    /// The account's file cannot be read: half-written, or locked. That is no removal (B11).
+    Garble(AccountId),
     /// The removal is commanded, whatever the processes know.
     RemoveAccount(AccountId),
     /// A tenant is deleted.
@@ -228,6 +230,7 @@ impl Action {
             | Self::LoseReply(_)
             | Self::Linger(_) => Class::Trouble,
             Self::Mend(_)
+            | Self::Garble(_)
             | Self::Disable(_)
             | Self::Drain(_)
             | Self::MovePool(_)

@@ -168,6 +168,8 @@ pub enum Event {
         /// The account that is there.
         new: AccountId,
     },
+    /// An account's file cannot be read.
+    Garbled(AccountId),
     /// A tenant's API key was replaced.
     KeyReset(TenantId),
     /// Bindings were erased.

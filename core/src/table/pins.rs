@@ -103,6 +103,8 @@ impl Table {
         self.make_room_for_pin(tenant);
         let pin = Pin { anchor, tenant, account, expires: now.plus(PIN_TTL) };
         self.pins.insert(pin);
+        // A clock set back revives no pin that had ended by a time the store has seen (B8).
+        self.newest = self.newest.max(now);
         self.pin_changed(Change::PutPin(pin));
         self.seq
     }
@@ -152,6 +154,7 @@ impl Table {
     pub fn restore_pins(&mut self, pins: impl IntoIterator<Item = Pin>) {
         for pin in pins {
             if self.pins.get(&pin.anchor).is_none() {
+                self.newest = self.newest.max(pin.recorded());
                 self.pins.insert(pin);
             }
         }

@@ -43,6 +43,7 @@ impl fmt::Display for Action {
             | Self::Drain(account)
             | Self::Vanish(account)
             | Self::Replace(account)
+            | Self::Garble(account)
             | Self::EraseAccount(account)
             | Self::RemoveAccount(account) => write!(f, "{verb} a{}", account.0),
             Self::EraseTenant(tenant) | Self::ClearRow(tenant) | Self::ResetKey(tenant) | Self::MovePool(tenant) => {
@@ -113,6 +114,7 @@ impl Action {
             Self::Talk(..) => "conversations",
             Self::Vanish(_) => "vanish",
             Self::Replace(_) => "replace",
+            Self::Garble(_) => "garble",
             Self::EraseAccount(_) => "erase-account",
             Self::RemoveAccount(_) => "remove-account",
             Self::EraseTenant(_) => "erase-tenant",
@@ -168,6 +170,7 @@ impl Action {
             "move-pool" => Self::MovePool(tenant(rest)?),
             "vanish" => Self::Vanish(account(rest)?),
             "replace" => Self::Replace(account(rest)?),
+            "garble" => Self::Garble(account(rest)?),
             "erase-account" => Self::EraseAccount(account(rest)?),
             "remove-account" => Self::RemoveAccount(account(rest)?),
             "erase-tenant" => Self::EraseTenant(tenant(rest)?),

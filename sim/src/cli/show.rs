@@ -6,6 +6,8 @@ use homing_sim::marks;
 use homing_sim::oracle;
 use homing_sim::run::{Plan, Report};
 use homing_sim::shrink::Shrunk;
+use homing_sim::timeline::Line;
+use homing_sim::trace::Trace;
 use serde_json::{Value, json};
 
 use super::{BROKEN, HOLDS, INCONCLUSIVE, say};
@@ -31,6 +33,15 @@ pub(super) fn one(plan: &Plan, report: &Report, as_json: bool) -> u8 {
         }
     }
     status(report)
+}
+
+/// A run that was recorded.
+pub(super) fn recorded(plan: &Plan, report: &Report, trace: &Trace, as_json: bool) -> u8 {
+    let mut lines: Vec<Line> = trace.steps.iter().flat_map(|step| &step.events).cloned().collect();
+    if let Some(violation) = &report.violation {
+        Line::close(&mut lines, violation);
+    }
+    one(plan, &Report { lines, ..report.clone() }, as_json)
 }
 
 pub(super) fn nothing_to_shrink() -> u8 {

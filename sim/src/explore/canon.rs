@@ -46,7 +46,7 @@ impl Names {
 
     fn canonical(&self, name: Name, value: u64, renaming: &Renaming) -> u64 {
         match name {
-            Name::Row | Name::Epoch => self.rank(name, value),
+            Name::Row | Name::Epoch | Name::Revision => self.rank(name, value),
             Name::Seq if value <= self.durable.0 => 0,
             Name::Seq => 1 + self.rank(name, value),
             Name::Time => value.wrapping_sub(self.now.0),
@@ -77,7 +77,9 @@ impl Hasher for Hearing {
     fn write_u128(&mut self, hashed: u128) {
         match Name::of(hashed) {
             Some((Name::Seq, value)) if value <= self.durable.0 => {}
-            Some((name @ (Name::Row | Name::Epoch | Name::Seq), value)) => self.names.push((name, value)),
+            Some((name @ (Name::Row | Name::Epoch | Name::Seq | Name::Revision), value)) => {
+                self.names.push((name, value))
+            }
             Some(_) | None => {}
         }
     }

@@ -20,7 +20,7 @@ const fn bug(plant: Plant, oracle: &'static str, world: &'static str, field: &'s
 }
 
 /// All of them.
-pub const PLANTS: [Planted; 47] = [
+pub const PLANTS: [Planted; 48] = [
     bug(Plant::BindsTheNameless, "B1", "roomy", "llm-gateway#2641: a fallback key made unrelated agents one session"),
     bug(
         Plant::StickyBeforeHealth,
@@ -61,6 +61,7 @@ pub const PLANTS: [Planted; 47] = [
         "codex-lb#1703: all sub-agents of a process-wide id piled on one account",
     ),
     bug(Plant::BlindToRemoval, "B11", "one-row", "CPA#440: the watcher added a deleted file's account again"),
+    bug(Plant::UnreadableIsRemoval, "B11", "one-row", "cpx#504: unreadable JSON, and all accounts were wiped"),
     bug(
         Plant::IgnoresEpochs,
         "B12",
@@ -115,9 +116,9 @@ pub const PLANTS: [Planted; 47] = [
         "shared-row",
         "design study: update-or-return in one statement showed the loser the row its guard had asked for",
     ),
-    bug(Plant::ForgetsLastHome, "T3", "shared", "cpx#418: a lost map sent conversations to another account"),
-    bug(Plant::DropsRowsAtStart, "T1", "roomy", "cpx#504: an unreadable file became an empty one, and was saved"),
-    bug(Plant::LeaksProbe, "LIVE", "shared", "codex-lb#1282: a lease nobody released, capacity leaked to zero"),
+    bug(Plant::ForgetsLastHome, "T3", "shared-row", "cpx#418: a lost map sent conversations to another account"),
+    bug(Plant::DropsRowsAtStart, "T1", "roomy", "cpx#418: a map in memory was lost, and the conversations with it"),
+    bug(Plant::LeaksProbe, "LIVE", "aliases", "codex-lb#1282: a lease nobody released, capacity leaked to zero"),
     bug(Plant::BelievesAbsurdResets, "LIVE", "roomy", "codex-lb#1374: an account blocked for years by an absurd reset"),
     bug(Plant::ForgetsPools, "B2", "pools", "no report of it: what happens where the pool is only a label"),
     bug(

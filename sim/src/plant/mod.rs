@@ -69,6 +69,8 @@ pub enum Plant {
     LeaksProbe,
     /// A reset in a thousand years is believed.
     BelievesAbsurdResets,
+    /// A file that cannot be read is taken for a removal.
+    UnreadableIsRemoval,
     /// A row is lost on the way from the disk to the table.
     DropsRowsAtStart,
     /// A late failure on the old home unbinds the session.

@@ -3,6 +3,7 @@
 //! A script is lines. `#` begins a comment. First comes what the world is, then what happens in it:
 //!
 //! ```text
+//! processes 2                      gateway processes p0 and p1 that share a database; without this line, one with its own store
 //! accounts 2                       how many there are: account-1, account-2
 //! tenants 1                        t1
 //! ttl 60s                          time to live of a binding
@@ -10,8 +11,9 @@
 //! request-deadline 600s
 //! caps total 5 tenant 3            bounds of the table
 //!
-//! client a: ask t1/s0 header       a request named `a`; forms: header, header+shared, header+own, body+shared, own, shared,
-//!                                  none; behind it: model, once, or pinned account-2
+//! client a: ask t1/s0 header       a request named `a`, to p0; to another one: ask p1 t1/s0 header; forms: header,
+//!                                  header+shared, header+own, body+shared, own, shared, none; behind the form: model,
+//!                                  other-model, once, or pinned account-2
 //! answer a                         one step of the world, as traces name it, with `a` for the request; spans such as 61s
 //! let a finish                     the request goes on without trouble until it has ended; or until it dials, or rests
 //! settle                           trouble ends, and every expectation of the healed world has to hold

@@ -20,8 +20,9 @@ const PROCESSES_MAX: u32 = 4;
 
 /// The first words of lines, for messages.
 const VERBS: &str = "client, answer, apply, deliver, serve, show, wake, refresh, release, commit, fail, hang up, give up \
-                     waiting, lose request, lose reply, purge, flush, tick, clock back, disable, vanish, mend, erase, clear, \
-                     policy, crash, restart, let, settle or expect";
+                     waiting, lose request, lose reply, linger, land, drop, time out, purge, flush, tick, clock back, clock \
+                     forth, disable, vanish, replace, garble, mend, erase, remove, clear, reset key of, policy, sync, \
+                     outage, recover, reboot, crash, restart, let, settle or expect";
 
 /// A story.
 #[derive(Clone, Debug)]
@@ -223,9 +224,10 @@ impl Reader {
         let oddity = match odd {
             [] => Oddity::Plain,
             ["model"] => Oddity::Model,
+            ["other-model"] => Oddity::OtherModel,
             ["once"] => Oddity::Once,
             ["pinned", account] => Oddity::Pinned(words::account(account).ok_or("pinned account-NUMBER")?),
-            _ => return Err("nothing behind the form, or model, once, or pinned account-NUMBER".into()),
+            _ => return Err("nothing behind the form, or model, other-model, once, or pinned account-NUMBER".into()),
         };
         if plain.tenant.0 == 0 || plain.tenant.0 > self.scope.tenants {
             return Err(format!("a tenant from t1 to t{}: the story has that many", self.scope.tenants));
@@ -261,9 +263,12 @@ impl Reader {
                 format!("fail NAME FAULT, with FAULT one of {}", crate::action::FAULTS.map(|f| f.name()).join(", "))
             }
             "tick" => "tick SPAN, such as tick 61s".into(),
-            "mend" | "disable" | "vanish" => format!("{verb} account-NUMBER"),
+            "mend" | "disable" | "vanish" | "replace" | "garble" | "remove" | "remove-account" => {
+                format!("{verb} account-NUMBER")
+            }
             "erase" | "erase-account" | "erase-tenant" => "erase account-NUMBER or erase t1".into(),
             "clear" | "clear-row" => "clear t1".into(),
+            "reset" | "reset-key" => "reset key of t1".into(),
             "affinity" => "policy on or policy off".into(),
             "commit" | "purge" | "flush" | "outage" | "recover" | "reboot" => format!("{verb} and nothing behind it"),
             "restart" | "crash" | "set-back" | "set-forth" => format!("{verb}, or {verb} pN where there are several"),

@@ -6,7 +6,7 @@ use homing_core::time::Millis;
 use crate::ask::Form;
 
 /// Steps that a script may write as several words, and the first word of the trace's text for them.
-const PHRASES: [(&str, &str); 9] = [
+const PHRASES: [(&str, &str); 13] = [
     ("hang up ", "hang-up "),
     ("give up waiting ", "give-up-waiting "),
     ("lose request ", "lose-request "),
@@ -16,6 +16,10 @@ const PHRASES: [(&str, &str); 9] = [
     ("clear t", "clear-row t"),
     ("policy ", "affinity "),
     ("clock back", "set-back"),
+    ("clock forth", "set-forth"),
+    ("time out ", "time-out "),
+    ("reset key of t", "reset-key t"),
+    ("remove account-", "remove-account account-"),
 ];
 
 /// How requests name their session, in words.

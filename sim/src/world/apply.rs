@@ -24,6 +24,8 @@ pub struct Violation {
     pub text: String,
     /// At which step.
     pub step: u32,
+    /// At which observation of that step, counted from 0.
+    pub event: usize,
 }
 
 impl std::fmt::Display for Violation {
@@ -86,6 +88,7 @@ impl World {
             Action::Talk(process, on) => self.talk(process, on),
             Action::Vanish(account) => self.place(account, Standing::Gone),
             Action::Replace(account) => self.replace(account),
+            Action::Garble(account) => self.garble(account),
             Action::EraseAccount(account) | Action::RemoveAccount(account) => self.erase_account(account),
             Action::EraseTenant(tenant) => self.erase(homing_core::row::Scope::Tenant(tenant)),
             Action::ClearRow(tenant) => self.clear_row(tenant),

@@ -216,6 +216,8 @@ impl World {
         let machines = || self.processes.keys().copied();
         out.extend(machines().map(Action::WallBack));
         out.extend(machines().map(Action::WallForth));
+        let there = self.placed.iter().filter(|(_, placed)| **placed == Standing::Usable);
+        out.extend(there.map(|(account, _)| Action::Garble(*account)));
     }
 
     fn push_breakdowns(&self, scope: &Scope, out: &mut Vec<Action>) {

@@ -39,6 +39,8 @@ use crate::scope::{Draft, Scope, StoreKind};
 use process::{Offset, Process};
 use store::Store;
 
+pub(crate) use store::Statement;
+
 /// When every run begins, in milliseconds since the epoch: any fixed time will do.
 pub const BEGINNING: Time = Time(1_000_000_000);
 

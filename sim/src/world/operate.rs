@@ -7,6 +7,7 @@ use homing_core::time::Millis;
 
 use super::World;
 use crate::event::{Cause, Event, FIRST, ProcessId};
+use crate::plant::Plant;
 use crate::scope::OTHER_POOL;
 
 impl World {
@@ -39,6 +40,14 @@ impl World {
         self.emit(Event::Replaced { old: account, new });
         self.place(account, Standing::Gone);
         self.place(new, Standing::Usable);
+    }
+
+    /// The file of an account cannot be read. The account keeps its last good credential: nothing changes (B11).
+    pub(crate) fn garble(&mut self, account: AccountId) {
+        self.emit(Event::Garbled(account));
+        if self.plant == Some(Plant::UnreadableIsRemoval) {
+            self.erase_account(account);
+        }
     }
 
     /// The removal is certain: the account is forgotten where it is known to be gone, and its bindings go.

@@ -13,22 +13,25 @@ use crate::event::{Event, ProcessId, TurnId};
 const STEPS_MAX: usize = 40;
 
 impl World {
-    /// Heals the world and demands progress. `each` is called after every step, to print it.
-    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    /// Heals the world and demands progress. `each` is called after every step, and with no action where only something was
+    /// observed: at the healing and at the end.
+    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.scope.is_none() || self.violation.is_some() {
             return;
         }
         self.faults = 0;
         self.seen.clear();
         self.emit(Event::Healed);
+        each(self, None);
         let unmet = self.demand(each).err();
         if self.violation.is_none() {
             self.seen.clear();
             self.emit(Event::Settled(unmet));
+            each(self, None);
         }
     }
 
-    fn demand(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn demand(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         self.heal(each);
         self.drain(each)?;
         self.go(Action::Tick(Millis::secs(400)), each);
@@ -52,7 +55,7 @@ impl World {
     }
 
     /// Everything is up and mended, every process has heard it, and what was left behind has landed.
-    fn heal(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    fn heal(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.store.away {
             self.go(Action::Recover, each);
         }
@@ -87,20 +90,20 @@ impl World {
         pools.first().copied().unwrap_or_default()
     }
 
-    fn sync_all(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    fn sync_all(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         let behind: Vec<_> = self.live().filter(|(_, p)| self.has_news(p)).map(|(id, _)| id).collect();
         behind.into_iter().for_each(|process| self.go(Action::Sync(process), each));
     }
 
-    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Action)) {
+    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.violation.is_none() {
             self.apply(action);
-            each(self, action);
+            each(self, Some(action));
         }
     }
 
     /// Lets every open request end.
-    fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn drain(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let mut enabled = Vec::new();
         let open = self.turns.len();
         for _ in 0..=open * STEPS_MAX + self.store.disk.waiting() {
@@ -123,7 +126,7 @@ impl World {
         &mut self,
         process: ProcessId,
         account: AccountId,
-        each: &mut dyn FnMut(&Self, Action),
+        each: &mut dyn FnMut(&Self, Option<Action>),
     ) -> Result<(), String> {
         let id = TurnId(self.next_turn);
         let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
@@ -143,7 +146,7 @@ impl World {
     }
 
     /// Requests without identity take turns over the accounts that serve.
-    fn takes_turns(&mut self, process: ProcessId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn takes_turns(&mut self, process: ProcessId, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let first = TurnId(self.next_turn);
         for _ in 0..self.placed.len() {
             let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
@@ -169,7 +172,7 @@ impl World {
         &mut self,
         tenant: TenantId,
         processes: &[ProcessId],
-        each: &mut dyn FnMut(&Self, Action),
+        each: &mut dyn FnMut(&Self, Option<Action>),
     ) -> Result<(), String> {
         let mut homes = Vec::new();
         for process in processes.iter().cycle().take(processes.len().max(2)) {

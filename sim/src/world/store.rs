@@ -57,7 +57,7 @@ impl World {
     /// The table as its durable copy describes it; how many rows it could not take.
     pub(crate) fn restore(&mut self) -> usize {
         let (table, refused) = planted::restored(self.plant, &self.store.disk, self.caps());
-        self.store.newest = self.store.disk.rows().map(|row| row.renewed.max(row.created)).max().unwrap_or(Time(0));
+        self.store.newest = self.store.disk.newest();
         self.store.table = Some(table);
         refused
     }
@@ -150,7 +150,8 @@ impl World {
         let (mut changes, upto) = table.take_changes();
         let written = changes.iter().filter_map(|c| match c {
             Change::Put(row) => Some(row.renewed),
-            Change::Delete(_) | Change::Erased(..) | Change::PutPin(_) | Change::DropPin(_) => None,
+            Change::PutPin(pin) => Some(pin.recorded()),
+            Change::Delete(_) | Change::Erased(..) | Change::DropPin(_) => None,
         });
         let newest = written.max().unwrap_or_default();
         if self.plant == Some(Plant::LosesWrites) && upto.0 % 2 == 0 {

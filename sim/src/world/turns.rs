@@ -184,7 +184,8 @@ impl World {
     /// A fault of the driver itself, which is a violation of the machine's contract.
     fn fault(&mut self, text: String) {
         if self.violation.is_none() {
-            self.violation = Some(super::Violation { oracle: "CONTRACT", text, step: self.step });
+            let event = self.seen.len();
+            self.violation = Some(super::Violation { oracle: "CONTRACT", text, step: self.step, event });
         }
     }
 }
