@@ -11,7 +11,7 @@ use homing_core::row::{Fence, State, View};
 use homing_core::settings::Settings;
 use homing_core::store::{Answer, Completion, Refusal};
 use homing_core::time::Time;
-use homing_core::turn::{Env, Renewal, Reply, Request, Step, Turn};
+use homing_core::turn::{Effect, Env, Renewal, Reply, Request, Step, Turn};
 
 const README: &str = include_str!("../README.md");
 const TURN: &str = include_str!("../src/turn/mod.rs");
@@ -102,6 +102,7 @@ struct Explorer {
     seen: Seen,
     phases: HashMap<Waiting, String>,
     open: Vec<Waiting>,
+    ends: BTreeSet<Effect>,
 }
 
 impl Explorer {
@@ -114,7 +115,10 @@ impl Explorer {
         let to = phase(&waiting.0);
         self.seen.arrows.insert((from.into(), to.clone()));
         self.seen.effects.insert((to.clone(), variant(&effect)));
-        self.open.push(waiting.clone());
+        // Of the many ways to each end one is enough: no reply leads on from there.
+        if !matches!(effect, Effect::Done(_)) || self.ends.insert(effect) {
+            self.open.push(waiting.clone());
+        }
         self.phases.insert(waiting, to);
     }
 
@@ -122,7 +126,9 @@ impl Explorer {
     fn go_on(&mut self, (turn, fleet): &Waiting, settings: &Settings) {
         let from = phase(turn);
         let mut left = fleet.clone();
-        left.set(A, Standing::Gone);
+        if left.get(A).is_some_and(|account| account.standing != Standing::Gone) {
+            left.set(A, Standing::Gone);
+        }
         let meanwhile = [(fleet, NOW), (&left, NOW), (fleet, NOW.plus(settings.request_deadline))];
         for (reply, (fleet, now)) in replies().into_iter().flat_map(|r| meanwhile.map(|m| (r, m))) {
             let mut fleet = fleet.clone();
