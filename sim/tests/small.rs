@@ -5,7 +5,7 @@ use homing_sim::scope::{Budget, Scope};
 
 #[test]
 fn small_has_what_it_has_to_have() {
-    let Scope { processes, tenants, accounts, budget, ref spans, ref settings, .. } = Scope::small();
+    let Scope { processes, tenants, accounts, budget, spans, settings, .. } = Scope::small();
     let Budget { asks, ticks, faults, lost_replies, crashes, .. } = budget;
     assert!(processes >= 2 && tenants >= 2 && accounts >= 2 && asks >= 3);
     assert!(crashes >= 1 && lost_replies >= 1 && faults >= crashes + lost_replies, "both in the same run");
