@@ -35,9 +35,15 @@ pub struct Epoch(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seq(pub u64);
 
+/// Counts what the files and the owners of accounts have said. What an attempt finds out of a credential counts only where nothing
+/// was said of its account since it began (R2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Revision(pub u32);
+
 hashed_as_name! {
     TenantId => Tenant,
     RowId => Row,
     Epoch => Epoch,
     Seq => Seq,
+    Revision => Revision,
 }

@@ -20,10 +20,12 @@ pub enum Name {
     Time = 5,
     /// A [`crate::key::Digest`], by its first eight bytes.
     Digest = 6,
+    /// A [`crate::ids::Revision`].
+    Revision = 7,
 }
 
 impl Name {
-    const ALL: [Self; 6] = [Self::Tenant, Self::Row, Self::Epoch, Self::Seq, Self::Time, Self::Digest];
+    const ALL: [Self; 7] = [Self::Tenant, Self::Row, Self::Epoch, Self::Seq, Self::Time, Self::Digest, Self::Revision];
 
     /// What a name of this kind with this value hashes as.
     #[must_use]

@@ -44,6 +44,12 @@ pub struct Pin {
 }
 
 impl Pin {
+    /// When it was recorded.
+    #[must_use]
+    pub const fn recorded(&self) -> Time {
+        Time(self.expires.0.saturating_sub(PIN_TTL.0))
+    }
+
     /// Whether it still counts.
     #[must_use]
     pub fn live(&self, now: Time) -> bool {

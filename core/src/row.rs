@@ -117,6 +117,12 @@ impl RowKeys {
         room
     }
 
+    /// More keys than a row may own, for a test of the table's check.
+    #[cfg(test)]
+    pub(crate) fn push_unbounded(&mut self, key: Key) {
+        self.more.push(key);
+    }
+
     /// Remembers a stronger kind for a digest the row owns; says whether anything changed (K2).
     pub fn strengthen(&mut self, digest: &Digest, kind: SignalKind) -> bool {
         let mut all = core::iter::once(&mut self.first).chain(&mut self.more);

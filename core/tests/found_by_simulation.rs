@@ -9,7 +9,7 @@ use homing_core::settings::{Caps, Settings};
 use homing_core::store::{Answer, Completion, Op, Refusal, Subject};
 use homing_core::table::Table;
 use homing_core::time::{Millis, Time};
-use homing_core::turn::{Effect, Env, Outcome, Reason, Reply, Request, Step, Turn};
+use homing_core::turn::{Effect, Env, Outcome, Reason, Renewal, Reply, Request, Step, Turn};
 
 const ADA: TenantId = TenantId(1);
 const A: AccountId = AccountId(1);
@@ -302,5 +302,38 @@ fn r2_no_account_needs_a_login_before_its_credential_was_renewed() {
     let repeat = b.go(waits, Reply::Waited);
     assert_eq!(dials(&repeat), Some(A));
     b.go(repeat, Reply::Failed(Failure::Unauthorized));
+    assert_eq!(b.fleet.get(A).map(|a| a.standing), Some(Standing::Usable));
+}
+
+#[test]
+fn r2_what_is_found_out_of_an_old_credential_is_not_held_against_the_new_one() {
+    for (failure, found) in
+        [(Failure::Unauthorized, Standing::NeedsLogin), (Failure::AccountRefused, Standing::Refused)]
+    {
+        for changed in [false, true] {
+            let mut b = Bench::new();
+            let dial = b.start(request(Keys::default()));
+            let renews = b.go(dial, Reply::Failed(Failure::Unauthorized));
+            let repeat = b.go(renews, Reply::Refreshed(Renewal::Fresh));
+            assert_eq!(dials(&repeat), Some(A));
+            if changed {
+                // Its owner logs in again while the attempt is under way.
+                b.fleet.set(A, Standing::Usable);
+            }
+            let next = b.go(repeat, Reply::Failed(failure));
+            assert_eq!(dials(&next), Some(B), "the request goes on all the same");
+            let stands = if changed { Standing::Usable } else { found };
+            assert_eq!(b.fleet.get(A).map(|a| a.standing), Some(stands), "{failure:?}");
+        }
+    }
+}
+
+#[test]
+fn r2_an_account_that_was_forgotten_and_came_back_is_not_refused_by_an_attempt_from_before() {
+    let mut b = Bench::new();
+    let dial = b.start(request(Keys::default()));
+    b.fleet.remove(A);
+    b.fleet.set(A, Standing::Usable);
+    b.go(dial, Reply::Failed(Failure::AccountRefused));
     assert_eq!(b.fleet.get(A).map(|a| a.standing), Some(Standing::Usable));
 }

@@ -180,6 +180,17 @@ fn r1_a_store_that_answers_late_has_its_readings_counted_anew_for_the_row() {
 }
 
 #[test]
+fn b8_a_clock_set_back_revives_no_pin_also_after_a_restart() {
+    let mut w = World::new();
+    let old = Pin { anchor: anchor("old"), tenant: ADA, account: A, expires: w.now };
+    let new = Pin { anchor: anchor("new"), expires: w.now.plus(PIN_TTL), ..old };
+    w.table.restore_pins([old, new]);
+    w.now = homing_core::time::Time(w.now.0 - 60_000);
+    assert_eq!(w.pinned(ADA, &["old"]), Pinned::Nowhere, "the newer pin was recorded when the older one ended");
+    assert!(matches!(w.pinned(ADA, &["new"]), Pinned::At { account: A, .. }));
+}
+
+#[test]
 fn r1_a_pin_lasts_thirty_days() {
     let mut w = World::new();
     w.record(ADA, "r1", A, None);
@@ -262,9 +273,20 @@ fn b13_at_the_total_cap_the_tenant_with_most_pins_gives() {
     w.record(TenantId(3), "c1", A, None);
     assert_eq!((w.table.pin_count(), w.pinned(ADA, &["r1"])), (4, Pinned::Nowhere));
     assert_eq!(w.pinned(BOB, &["b1"]), Pinned::At { account: A, anchor: 0 }, "though it ends soonest of all");
-    // Among equals the one that asks gives.
     w.record(BOB, "b2", A, None);
     assert_eq!(w.pinned(ADA, &["r2"]), Pinned::Nowhere);
+}
+
+#[test]
+fn b13_among_equals_the_tenant_that_brings_a_pin_gives_one() {
+    for (asks, keeps) in [(ADA, BOB), (BOB, ADA)] {
+        let mut w = World::with(Caps { total: 2, tenant: 2 });
+        w.record(asks, "asks", A, None);
+        w.record(keeps, "keeps", A, None);
+        w.record(asks, "new", A, None);
+        assert_eq!(w.pinned(asks, &["asks"]), Pinned::Nowhere);
+        assert_eq!(w.pinned(keeps, &["keeps"]), Pinned::At { account: A, anchor: 0 });
+    }
 }
 
 #[test]

@@ -248,6 +248,18 @@ fn t3_without_a_store_every_process_guesses_the_same_account() {
     assert!(all.iter().zip(&without).all(|(before, after)| if *before == B { *after != B } else { before == after }));
 }
 
+/// Processes of two versions side by side have to guess alike.
+#[test]
+fn t3_a_guess_is_the_same_in_every_version() {
+    let mut w = World::new();
+    let guess = |w: &mut World, n: u32| {
+        let request = w.request(&format!("session {n}"));
+        dials(&unanswered(w, request)).map_or(0, |account| account.0)
+    };
+    let guesses: String = (0..32).map(|n| guess(&mut w, n).to_string()).collect();
+    assert_eq!(guesses, "31222313122331112112123322333223");
+}
+
 #[test]
 fn t3_a_guess_does_not_turn_the_round_robin_and_fails_over() {
     let mut w = World::new();

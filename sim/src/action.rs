@@ -135,12 +135,16 @@ pub enum Action {
     Linger(TurnId),
     /// The account's owner switches it off.
     Disable(AccountId),
+    /// The account is to take no new sessions (R2).
+    Drain(AccountId),
     /// The account's file is gone: no attempt starts.
     Vanish(AccountId),
     /// The account's file holds another identity.
     Replace(AccountId),
     /// The removal is certain: its bindings are erased.
     EraseAccount(AccountId),
+    /// The account's file cannot be read: half-written, or locked. That is no removal (B11).
+    Garble(AccountId),
     /// The removal is commanded, whatever the processes know.
     RemoveAccount(AccountId),
     /// A tenant is deleted.
@@ -149,8 +153,14 @@ pub enum Action {
     ClearRow(TenantId),
     /// A tenant's API key is replaced.
     ResetKey(TenantId),
+    /// A tenant is moved to the other pool (B17).
+    MovePool(TenantId),
+    /// The second pool is deleted, and its conversations with it (B6).
+    ErasePool,
     /// The session policy is switched on or off, by a command to this process.
     Affinity(ProcessId, bool),
+    /// The conversation policy is switched on or off, by a command to this process.
+    Talk(ProcessId, bool),
     /// The wall clock of a process's machine is set back; the process's clock goes on.
     WallBack(ProcessId),
     /// The wall clock of a process's machine is set forth; the process's clock goes on.
@@ -220,7 +230,12 @@ impl Action {
             | Self::LoseReply(_)
             | Self::Linger(_) => Class::Trouble,
             Self::Mend(_)
+            | Self::Garble(_)
             | Self::Disable(_)
+            | Self::Drain(_)
+            | Self::MovePool(_)
+            | Self::ErasePool
+            | Self::Talk(..)
             | Self::Vanish(_)
             | Self::Replace(_)
             | Self::EraseAccount(_)
@@ -266,6 +281,10 @@ impl Action {
                 self,
                 Self::Apply(_)
                     | Self::Disable(_)
+                    | Self::Drain(_)
+                    | Self::MovePool(_)
+                    | Self::ErasePool
+                    | Self::Talk(_, false)
                     | Self::Vanish(_)
                     | Self::Replace(_)
                     | Self::RemoveAccount(_)

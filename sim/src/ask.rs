@@ -1,8 +1,8 @@
 //! What clients send: sessions named in several ways, the same ids under every tenant.
 
 use homing_core::fleet::ModelId;
-use homing_core::ids::{AccountId, TenantId};
-use homing_core::key::{Keys, SignalKind};
+use homing_core::ids::{AccountId, PoolId, TenantId};
+use homing_core::key::{ConversationScope, Digest, Keys, SignalKind};
 use homing_core::time::Time;
 use homing_core::turn::Request;
 
@@ -23,9 +23,11 @@ pub enum Form {
     Shared,
     /// No session at all (B1).
     Nothing,
+    /// Header, and `thread-id`: a conversation where its policy is on.
+    Thread,
 }
 
-/// All forms.
+/// All forms of sessions.
 pub const FORMS: [Form; 7] = [
     Form::Header,
     Form::HeaderAndShared,
@@ -49,6 +51,40 @@ pub enum Oddity {
     Once,
     /// Only this account can serve it (R1).
     Pinned(AccountId),
+    /// Its success brings an id that pins (R1).
+    Issues,
+    /// It names the last id its session got, and its success brings another.
+    Continues,
+    /// It names the last id that the same session of another tenant got.
+    Foreign,
+    /// It names the last ids of its tenant's first two sessions.
+    Mixed,
+}
+
+/// The pins of one request: what it names, and what its success brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Anchors {
+    /// The ids it names, in order.
+    pub named: [Option<Digest>; 2],
+    /// The id its success brings.
+    pub issued: Option<Digest>,
+}
+
+impl Anchors {
+    /// The ids it names.
+    #[must_use]
+    pub fn list(&self) -> Vec<Digest> {
+        self.named.iter().flatten().copied().collect()
+    }
+}
+
+/// Where a tenant's requests come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Desk {
+    /// Its pool.
+    pub pool: PoolId,
+    /// Which of its API keys it uses.
+    pub api_key: u8,
 }
 
 /// One request a client may send.
@@ -82,13 +118,14 @@ impl Form {
             Self::Own => "own",
             Self::Shared => "shared",
             Self::Nothing => "none",
+            Self::Thread => "thread",
         }
     }
 
     /// The form with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        FORMS.into_iter().find(|form| form.name() == name)
+        FORMS.into_iter().chain([Self::Thread]).find(|form| form.name() == name)
     }
 }
 
@@ -100,7 +137,7 @@ impl Ask {
             (format!("s{}", self.session), format!("b{}", self.session), format!("p{}", self.session));
         let shared = "the-application";
         let signals: &[(SignalKind, &str)] = match self.form {
-            Form::Header => &[(SignalKind::SessionHeader, &header)],
+            Form::Header | Form::Thread => &[(SignalKind::SessionHeader, &header)],
             Form::HeaderAndShared => &[(SignalKind::SessionHeader, &header), (SignalKind::PromptCacheKey, shared)],
             Form::HeaderAndOwn => &[(SignalKind::SessionHeader, &header), (SignalKind::PromptCacheKey, &own)],
             Form::BodyAndShared => &[(SignalKind::BodySession, &body), (SignalKind::PromptCacheKey, shared)],
@@ -111,20 +148,35 @@ impl Ask {
         Keys::session(scope, signals.iter().map(|(kind, value)| (*kind, value.as_bytes())))
     }
 
-    /// The request as the core sees it.
+    fn model(&self) -> Option<&'static str> {
+        match (self.oddity, self.form) {
+            (Oddity::OtherModel, _) => Some("model-2"),
+            (Oddity::Model, _) | (_, Form::Thread) => Some("model-1"),
+            _ => None,
+        }
+    }
+
+    /// The key of its conversation, if it names one.
+    fn conversation(&self, desk: Desk) -> Option<Keys> {
+        let model = self.model().filter(|_| self.form == Form::Thread)?;
+        let (api_key, thread) = (format!("user:{} key {}", self.tenant.0, desk.api_key), format!("th{}", self.session));
+        let scope = ConversationScope { pool: desk.pool, api_key: &api_key, model };
+        Keys::conversation(&scope, &[thread.as_bytes()], &[])
+    }
+
+    /// The request as the core gets it.
     #[must_use]
-    pub fn request(&self, began: Time) -> Request {
+    pub fn request(&self, began: Time, desk: Desk, anchors: &Anchors) -> Request {
         Request {
+            pool: desk.pool,
             keys: self.keys(&format!("user:{}", self.tenant.0)),
-            model: match self.oddity {
-                Oddity::Model => Some(ModelId::of("model-1")),
-                Oddity::OtherModel => Some(ModelId::of("model-2")),
-                Oddity::Plain | Oddity::Once | Oddity::Pinned(_) => None,
-            },
+            conversation: self.conversation(desk),
+            anchors: u8::try_from(anchors.list().len()).unwrap_or(u8::MAX),
+            model: self.model().map(ModelId::of),
             repeatable: self.oddity != Oddity::Once,
             pin: match self.oddity {
                 Oddity::Pinned(account) => Some(account),
-                Oddity::Plain | Oddity::Model | Oddity::OtherModel | Oddity::Once => None,
+                _ => None,
             },
             ..Request::new(self.tenant, began)
         }
@@ -140,6 +192,10 @@ impl Ask {
             Oddity::OtherModel => " model=2".into(),
             Oddity::Once => " once".into(),
             Oddity::Pinned(account) => format!(" pin=a{}", account.0),
+            Oddity::Issues => " issues".into(),
+            Oddity::Continues => " continues".into(),
+            Oddity::Foreign => " foreign".into(),
+            Oddity::Mixed => " mixed".into(),
         };
         format!("t{}/s{}/{form}{odd}", self.tenant.0, self.session)
     }
@@ -158,6 +214,10 @@ impl Ask {
             Some("model") => Oddity::Model,
             Some("model=2") => Oddity::OtherModel,
             Some("once") => Oddity::Once,
+            Some("issues") => Oddity::Issues,
+            Some("continues") => Oddity::Continues,
+            Some("foreign") => Oddity::Foreign,
+            Some("mixed") => Oddity::Mixed,
             Some(pin) => Oddity::Pinned(AccountId(pin.strip_prefix("pin=a")?.parse().ok()?)),
         };
         Some(Self {

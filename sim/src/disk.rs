@@ -8,6 +8,7 @@ use homing_core::pin::Pin;
 use homing_core::row::{Change, EpochScope, Row};
 use homing_core::settings::Caps;
 use homing_core::table::Table;
+use homing_core::time::Time;
 
 /// What one transition queued, and the number of its last change. It is written whole or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +105,19 @@ impl Disk {
     #[must_use]
     pub const fn last_id(&self) -> RowId {
         RowId(self.last_id.0)
+    }
+
+    /// The pin with this anchor, if it is on disk.
+    #[must_use]
+    pub fn pin(&self, anchor: &Digest) -> Option<&Pin> {
+        self.pins.get(anchor)
+    }
+
+    /// The newest time that is written down: a table that begins from here decides by no earlier one (B8).
+    #[must_use]
+    pub fn newest(&self) -> Time {
+        let rows = self.rows.values().map(|row| row.renewed.max(row.created));
+        rows.chain(self.pins.values().map(Pin::recorded)).max().unwrap_or(Time(0))
     }
 
     /// The rows on disk.

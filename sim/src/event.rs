@@ -2,13 +2,14 @@
 
 use homing_core::failure::Failure;
 use homing_core::fleet::Standing;
-use homing_core::ids::{AccountId, Seq, TenantId};
+use homing_core::ids::{AccountId, PoolId, Seq, TenantId};
+use homing_core::pin::Pin;
 use homing_core::row::{Row, Scope as Erasure};
 use homing_core::store::{Answer, Op};
 use homing_core::time::{Millis, Time};
 use homing_core::turn::{Note, Outcome, Reason, Renewal, Request};
 
-use crate::ask::Ask;
+use crate::ask::{Anchors, Ask};
 
 /// One request of a run, numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +67,8 @@ pub enum Event {
         affinity: bool,
         /// Which of its tenant's API keys it came with.
         api_key: u8,
+        /// The ids it names and the one its success brings.
+        anchors: Anchors,
     },
     /// The store was asked for something and did it, or never got it.
     Did {
@@ -100,6 +103,15 @@ pub enum Event {
         before: Option<Row>,
         /// As it is.
         after: Option<Row>,
+    },
+    /// A hard pin was made, changed or removed by the event before it.
+    Pin {
+        /// Why.
+        cause: Cause,
+        /// As it was.
+        before: Option<Pin>,
+        /// As it is.
+        after: Option<Pin>,
     },
     /// A turn got the store's answer.
     Told {
@@ -156,6 +168,8 @@ pub enum Event {
         /// The account that is there.
         new: AccountId,
     },
+    /// An account's file cannot be read.
+    Garbled(AccountId),
     /// A tenant's API key was replaced.
     KeyReset(TenantId),
     /// Bindings were erased.
@@ -184,6 +198,10 @@ pub enum Event {
     Rebooted(usize),
     /// The session policy was switched.
     Affinity(bool),
+    /// The conversation policy was switched.
+    Talk(bool),
+    /// A tenant was moved to another pool.
+    MovedPool(TenantId, PoolId),
     /// Trouble is over: from here on everything has to end well.
     Healed,
     /// The expectations of the healed world were checked; the text says what was not met.

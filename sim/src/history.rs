@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use homing_core::failure::Failure;
 use homing_core::fleet::{Bar, Fleet, ModelId};
 use homing_core::ids::{AccountId, RowId, Seq};
-use homing_core::key::Keys;
+use homing_core::key::{Digest, Keys};
+use homing_core::pin::{Pin, Pinned};
 use homing_core::row::{Fence, Row, Scope as Erasure, View};
 use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
 use homing_core::time::Time;
 use homing_core::turn::{Outcome, Reason, Renewal, Request};
 
-use crate::event::{Cause, Event, ProcessId, TurnId};
+use crate::ask::Anchors;
+use crate::event::{Cause, Event, FIRST, ProcessId, TurnId};
 use crate::scope::StoreKind;
 use crate::shared::Shared;
 
@@ -46,6 +48,8 @@ pub struct Facts<'a> {
     pub fleet: &'a Fleet,
     /// The clock the store reads.
     pub wall: Time,
+    /// The time that decides in the store.
+    pub store_now: Time,
     /// The table, if it is there.
     pub table: Option<&'a Table>,
     /// The highest row id that was ever durable.
@@ -94,8 +98,12 @@ pub struct Story {
     pub process: ProcessId,
     /// Which of its tenant's API keys it came with.
     pub api_key: u8,
-    /// What came.
+    /// What counts of what came: the conversation instead of the session where its policy was on.
     pub request: Request,
+    /// The ids it names, and the one its success brings.
+    pub anchors: Anchors,
+    /// What its ids said together when the store looked for them, as the record has it.
+    pub expected: Option<Pinned>,
     /// Whether the session policy was on then.
     pub affinity: bool,
     /// The event at which the store did the first read that the turn was told of: its plan's witness.
@@ -141,6 +149,21 @@ impl Story {
     #[must_use]
     pub const fn identified(&self) -> bool {
         self.affinity && !self.request.keys.is_empty()
+    }
+
+    /// Whether only one account can serve it (R1).
+    #[must_use]
+    pub const fn pinned(&self) -> bool {
+        self.pin().is_some()
+    }
+
+    /// The only account that can serve it (R1).
+    #[must_use]
+    pub const fn pin(&self) -> Option<AccountId> {
+        match self.expected {
+            Some(Pinned::At { account, .. }) => Some(account),
+            _ => self.request.pin,
+        }
     }
 
     /// Whether it goes on.
@@ -198,6 +221,8 @@ pub struct History {
     pub events: u64,
     /// Every row as it was last seen.
     pub rows: BTreeMap<RowId, Row>,
+    /// Every hard pin as it was last seen.
+    pub pins: BTreeMap<Digest, Pin>,
     /// The highest row id given out that a crash did not take back.
     pub last_id: RowId,
     /// Who wrote each row last.
@@ -206,6 +231,8 @@ pub struct History {
     pub replaced: BTreeSet<AccountId>,
     /// What the upstream told each process of accounts that will not serve for a while.
     pub barred: BTreeMap<(ProcessId, AccountId, Barred), Bar>,
+    /// When an account gave a process a reason to hold something against it.
+    pub blamed: BTreeSet<(ProcessId, AccountId, Time)>,
     /// Accounts whose credential somebody tried to renew in a process since their standing was set there.
     pub renewed: BTreeSet<(ProcessId, AccountId)>,
 }
@@ -217,10 +244,12 @@ impl Default for History {
             erased: Vec::new(),
             events: 0,
             rows: BTreeMap::new(),
+            pins: BTreeMap::new(),
             last_id: RowId(0),
             writers: BTreeMap::new(),
             replaced: BTreeSet::new(),
             barred: BTreeMap::new(),
+            blamed: BTreeSet::new(),
             renewed: BTreeSet::new(),
         }
     }
@@ -252,9 +281,10 @@ impl History {
         self.events += 1;
         let at = self.events;
         match event {
-            Event::Came { turn, request, affinity, api_key, .. } => {
-                let process = facts.process.unwrap_or(ProcessId(0));
-                self.stories.insert(*turn, Story::new(process, *request, *affinity, *api_key).into());
+            Event::Came { turn, request, affinity, api_key, anchors, .. } => {
+                let process = facts.process.unwrap_or(FIRST);
+                let story = Story { anchors: *anchors, ..Story::new(process, *request, *affinity, *api_key) };
+                self.stories.insert(*turn, story.into());
             }
             Event::Erased(scope, _) => {
                 let erased = Erased {
@@ -276,6 +306,14 @@ impl History {
                     self.writers.insert(row.id, writer);
                 }
             }
+            Event::Pin { before, after, .. } => {
+                if let Some(gone) = before {
+                    self.pins.remove(&gone.anchor);
+                }
+                if let Some(pin) = after {
+                    self.pins.insert(pin.anchor, *pin);
+                }
+            }
             Event::Replaced { old, .. } => {
                 self.replaced.insert(*old);
             }
@@ -285,9 +323,38 @@ impl History {
                 self.renewed.retain(|(process, a)| !here(process, a));
                 if standing.is_none() {
                     self.barred.retain(|(process, a, _), _| !here(process, a));
+                    self.forget_probes(facts.process, *account);
                 }
             }
             _ => self.absorb_turn(event, at, facts),
+        }
+    }
+
+    /// An account that was forgotten comes back with a clean slate: what found out about it before finds out nothing any more.
+    fn forget_probes(&mut self, process: Option<ProcessId>, account: AccountId) {
+        let here = self.stories.values_mut().filter(|story| Some(story.process) == process);
+        let attempts = here.flat_map(|story| &mut story.attempts);
+        for attempt in attempts.filter(|attempt| attempt.account == account) {
+            (attempt.probes, attempt.warms) = (false, false);
+        }
+    }
+
+    /// What the ids of a request say together, as the record has it.
+    #[must_use]
+    pub fn pinned(&self, story: &Story, now: Time) -> Pinned {
+        let known = |anchor| self.pins.get(anchor).filter(|pin| pin.live(now));
+        let named = story.anchors.list();
+        let mine = || named.iter().zip(0_u8..).filter_map(|(anchor, place)| Some((known(anchor)?, place)));
+        if let Some((_, anchor)) = mine().find(|(pin, _)| pin.tenant != story.request.tenant) {
+            return Pinned::Foreign { anchor };
+        }
+        match (
+            mine().next(),
+            mine().find(|(pin, _)| mine().next().is_some_and(|(first, _)| first.account != pin.account)),
+        ) {
+            (_, Some((_, anchor))) => Pinned::Apart { anchor },
+            (Some((pin, anchor)), None) => Pinned::At { account: pin.account, anchor },
+            (None, None) => Pinned::Nowhere,
         }
     }
 
@@ -313,6 +380,7 @@ impl History {
             story.gone |= story.ended.is_none();
         }
         self.barred.retain(|(process, ..), _| !here(*process));
+        self.blamed.retain(|(process, ..)| !here(*process));
         self.renewed.retain(|(process, _)| !here(*process));
         if facts.store == StoreKind::Embedded {
             self.erased.retain(|e| e.durable);
@@ -321,9 +389,12 @@ impl History {
     }
 
     fn absorb_turn(&mut self, event: &Event, at: u64, facts: &Facts<'_>) {
+        if let Some(account) = blamed(event) {
+            self.blamed.insert((facts.process.unwrap_or(FIRST), account, facts.now));
+        }
         // Of an account that was forgotten nothing is learned.
         let known = |account| facts.fleet.get(account).is_some();
-        let here = facts.process.unwrap_or(ProcessId(0));
+        let here = facts.process.unwrap_or(FIRST);
         match *event {
             Event::Failed(_, account, _) if !known(account) => {}
             Event::Failed(_, account, Failure::QuotaSpent { until: Some(until) }) => {
@@ -346,9 +417,27 @@ impl History {
             }
             _ => {}
         }
+        if let Event::Did { turn, op: Op::FindPins, answer: Some(_) } = event
+            && let Some(story) = self.stories.get(turn)
+        {
+            let expected = self.pinned(story, facts.store_now);
+            self.stories.entry(*turn).and_modify(|story| story.expected = Some(expected));
+        }
         if let Some(story) = event.turn().and_then(|turn| self.stories.get_mut(&turn)) {
             story.absorb(event, at, facts);
         }
+    }
+}
+
+/// The account that the event gives a reason to hold something against (R2).
+const fn blamed(event: &Event) -> Option<AccountId> {
+    match *event {
+        Event::Failed(_, account, failure) => match failure {
+            Failure::Unreachable | Failure::ForeignCiphertext | Failure::Request | Failure::CutOff => None,
+            _ => Some(account),
+        },
+        Event::Renewed(_, account, Renewal::Refused | Renewal::Unavailable) => Some(account),
+        _ => None,
     }
 }
 
@@ -364,6 +453,8 @@ impl Story {
             did: None,
             did_at: 0,
             told: Vec::new(),
+            anchors: Anchors::default(),
+            expected: None,
             attempts: Vec::new(),
             failures: Vec::new(),
             again: false,
@@ -397,7 +488,7 @@ impl Story {
             }
             Event::Told { op, answer, .. } => {
                 self.told.push((op, answer));
-                if matches!(answer, Answer::Looked { .. }) {
+                if matches!(answer, Answer::Looked { .. } | Answer::Pins { .. }) {
                     self.planned = self.planned.or(Some(self.did_at));
                 }
                 if let Answer::Completed { how, seq } = answer {
@@ -409,7 +500,7 @@ impl Story {
                 let now = facts.now;
                 let known = facts.fleet.get(account);
                 let probes = known.and_then(|a| a.spent).is_some_and(|bar| bar.until <= now);
-                let warms = self.request.pin.is_none() && known.is_some_and(|a| a.cools(now));
+                let warms = !self.pinned() && known.is_some_and(|a| a.cools(now));
                 // A repeat is what the first attempt on its account was.
                 let first = self.attempts.iter().find(|a| a.account == account).copied();
                 let fresh = Attempt { account, reason, at: now, event: at, probes, warms };
@@ -469,7 +560,7 @@ impl Event {
             | Self::Released(turn, _)
             | Self::Ended(turn, _)
             | Self::Left(turn, _) => Some(turn),
-            Self::Row { cause: Cause::Op(turn, _), .. } => Some(turn),
+            Self::Row { cause: Cause::Op(turn, _), .. } | Self::Pin { cause: Cause::Op(turn, _), .. } => Some(turn),
             _ => None,
         }
     }

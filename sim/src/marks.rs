@@ -1,6 +1,7 @@
 //! Interesting situations. A sweep that found nothing means something only if it went through these.
 
 use homing_core::failure::Failure;
+use homing_core::pin::Pinned;
 use homing_core::row::State;
 use homing_core::store::{Answer, Completion, Op, Refusal};
 use homing_core::turn::{Note, Reason};
@@ -24,7 +25,7 @@ const fn required(name: &'static str, says: &'static str) -> Mark {
 }
 
 /// All marks, in the order of [`Marks`].
-pub const ALL: [Mark; 49] = [
+pub const ALL: [Mark; 56] = [
     required("failover", "a home moved to another account"),
     required("converged", "a request followed the replacement another one had proposed"),
     required("lost-race", "a first request found that another one had made the reservation meanwhile"),
@@ -66,6 +67,13 @@ pub const ALL: [Mark; 49] = [
     required("stale-read", "a turn was told of a row that had changed since it was read"),
     required("crash-beside", "a process died while requests of another one went on"),
     required("outage", "the outcome of a store operation stayed unknown because the store was away"),
+    required("pinned-by-id", "a request went to the account that an id it names pins it to"),
+    required("id-not-found", "a request named an id of another tenant"),
+    required("ids-apart", "a request named ids of two accounts"),
+    required("pin-out", "the account a request is pinned to could not serve"),
+    required("conversation-home", "a conversation came home"),
+    required("pool-left", "a session left a home that is not in its tenant's pool"),
+    required("draining-home", "an account that drains served a session at home there"),
     required("guessed", "an attempt went where its process guessed, for want of a store"),
     required("rebooted", "a shared store began again with the rows it had committed"),
     required("clock-off", "a row was used that by its process's clock had ended or not begun"),
@@ -88,6 +96,14 @@ pub struct Marks {
 impl Default for Marks {
     fn default() -> Self {
         Self { counts: [0; ALL.len()] }
+    }
+}
+
+impl Moment<'_> {
+    /// Whether the account is outside the pool of the request.
+    fn leaves_pool(&self, turn: crate::event::TurnId, account: homing_core::ids::AccountId) -> bool {
+        let pool = self.history.story(turn).map(|story| story.request.pool);
+        pool.is_some_and(|pool| self.fleet.get(account).is_some_and(|a| !a.is_in(pool)))
     }
 }
 
@@ -130,7 +146,7 @@ impl Marks {
                 }
             }
             Event::Told { turn, answer, op } => self.told(*turn, op, answer, moment),
-            Event::Noted(_, note) => self.noted(note, moment),
+            Event::Noted(turn, note) => self.noted(*turn, note, moment),
             Event::Dial { turn, account, reason, .. } => self.dial(*turn, *account, *reason, moment),
             Event::Left(turn, settled) => {
                 let dialling = moment.history.story(*turn).is_some_and(|s| s.attempting().is_some());
@@ -237,9 +253,13 @@ impl Marks {
         }
     }
 
-    fn noted(&mut self, note: &Note, moment: &Moment<'_>) {
+    fn noted(&mut self, turn: crate::event::TurnId, note: &Note, moment: &Moment<'_>) {
         match note {
             Note::Diverts { from, .. } if moment.history.replaced.contains(from) => self.hit("identity-changed"),
+            Note::Diverts { from, .. } if moment.leaves_pool(turn, *from) => self.hit("pool-left"),
+            Note::AnchorRefused(Pinned::Foreign { .. }) => self.hit("id-not-found"),
+            Note::AnchorRefused(_) => self.hit("ids-apart"),
+            Note::PinOut(_) => self.hit("pin-out"),
             Note::BrokeOff(_) => self.hit("broke-off"),
             Note::AllOut(homing_core::fleet::Out::Soon { .. }) => self.hit("all-out-soon"),
             Note::AllOut(homing_core::fleet::Out::Spent { .. }) => self.hit("all-out-spent"),
@@ -269,6 +289,15 @@ impl Marks {
             self.hit("unheard");
         }
         let known = moment.fleet.get(account);
+        if reason == Reason::Pinned && story.request.pin.is_none() {
+            self.hit("pinned-by-id");
+        }
+        if reason == Reason::Home && story.request.keys.pool().is_some() {
+            self.hit("conversation-home");
+        }
+        if reason == Reason::Home && known.is_some_and(|a| a.standing == homing_core::fleet::Standing::Draining) {
+            self.hit("draining-home");
+        }
         if known.and_then(|a| a.spent).is_some_and(|bar| bar.until <= moment.now) {
             self.hit("probe");
         }

@@ -2,7 +2,6 @@
 
 use crate::action::Action;
 use crate::choose::{Chooser, text};
-use crate::event::{Event, Seen};
 use crate::marks::Marks;
 use crate::plant::Plant;
 use crate::scope::Scope;
@@ -52,7 +51,8 @@ impl Report {
     #[must_use]
     pub fn command(&self, plan: &Plan) -> String {
         let plant = plan.plant.map(|p| format!(" --plant {}", p.name())).unwrap_or_default();
-        format!("homing-sim replay{plant} --choices {}", text(&self.choices))
+        let scope = plan.scope.as_ref().map(|s| format!(" --scope {}", s.name)).unwrap_or_default();
+        format!("homing-sim replay{plant}{scope} --choices {}", text(&self.choices))
     }
 
     /// The whole trace as text: the command that reproduces it, then one line for each event.
@@ -69,42 +69,48 @@ impl Report {
 
 /// Runs a world to its end, or to the first rule that breaks.
 pub fn run(plan: &Plan, chooser: &mut dyn Chooser) -> Report {
+    let mut lines = Vec::new();
+    let report = watched(plan, chooser, &mut |world, _| {
+        if plan.trace {
+            lines.extend(world.seen().iter().map(|seen| Line::of(world.steps(), seen)));
+        }
+    });
+    if let (true, Some(violation)) = (plan.trace, &report.violation) {
+        Line::close(&mut lines, violation);
+    }
+    Report { lines, ..report }
+}
+
+/// What a watcher is told of the step that was just taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// What happened; `None` where something was only observed: at the beginning, the healing, the end.
+    pub action: Option<Action>,
+    /// Which choice that was; `None` where nobody chose.
+    pub choice: Option<u16>,
+}
+
+/// Runs a world like [`run`]. The watcher sees the world at the beginning and after every step; the report has no lines.
+pub fn watched(plan: &Plan, chooser: &mut dyn Chooser, watch: &mut dyn FnMut(&World, Taken)) -> Report {
     let mut world = match &plan.scope {
         Some(scope) => World::of(scope.clone(), plan.plant),
         None => World::new(plan.plant),
     };
-    let (mut choices, mut actions, mut lines, mut enabled) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    if plan.trace {
-        record(&world, &mut lines);
-    }
+    let (mut choices, mut actions, mut enabled) = (Vec::new(), Vec::new(), Vec::new());
+    watch(&world, Taken::default());
     while choices.len() < plan.steps && world.violation().is_none() {
         world.enabled(&mut enabled);
         let picked = if enabled.is_empty() { None } else { chooser.pick(&enabled) };
         let Some((at, action)) = picked.and_then(|at| Some((at, *enabled.get(at)?))) else { break };
-        choices.push(u16::try_from(at).unwrap_or(u16::MAX));
+        let choice = u16::try_from(at).unwrap_or(u16::MAX);
+        choices.push(choice);
         actions.push(action);
         world.apply(action);
-        if plan.trace {
-            record(&world, &mut lines);
-        }
+        watch(&world, Taken { action: Some(action), choice: Some(choice) });
     }
     if plan.settle && world.violation().is_none() {
-        world.settle(&mut |world, _| {
-            if plan.trace {
-                record(world, &mut lines);
-            }
-        });
-        if plan.trace && matches!(world.seen().last(), Some(Seen { event: Event::Settled(_), .. })) {
-            record(&world, &mut lines);
-        }
-    }
-    if let (true, Some(violation)) = (plan.trace, world.violation()) {
-        lines.push(Line::verdict(violation));
+        world.settle(&mut |world, action| watch(world, Taken { action, choice: None }));
     }
     let (steps, violation, marks) = (world.steps(), world.violation().cloned(), world.marks().clone());
-    Report { choices, actions, steps, violation, marks, lines }
-}
-
-fn record(world: &World, lines: &mut Vec<Line>) {
-    lines.extend(world.seen().iter().map(|seen| Line::of(world.steps(), seen)));
+    Report { choices, actions, steps, violation, marks, lines: Vec::new() }
 }

@@ -1,16 +1,20 @@
 //! A run as text: one line for each event, in fixed columns.
 
+mod about;
+
 use std::fmt;
 
+use homing_core::pin::Pin;
 use homing_core::row::{Row, State};
 use homing_core::store::{Answer, Op};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Seen, TurnId};
+use crate::names::plain;
 use crate::world::{BEGINNING, Violation};
 
 /// One line of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The step it belongs to.
     pub step: u32,
@@ -18,13 +22,51 @@ pub struct Line {
     pub time_ms: u64,
     /// The process it happened in, if in one.
     pub process: Option<u8>,
-    /// What kind of event it is, in two characters.
-    pub code: &'static str,
+    /// What kind of event it is, in two characters; [`CODES`] says what they mean.
+    pub code: String,
     /// Whose it is: a request, or a dot.
     pub who: String,
     /// What happened.
     pub what: String,
+    /// The account it is about, if about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<u32>,
+    /// The row it is about, if about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
 }
+
+/// The codes of events and what they mean. The first character says who acts.
+pub const CODES: [(&str, &str); 28] = [
+    ("c>", "a client's request arrives"),
+    ("c<", "the request ends, the client has its answer"),
+    ("c!", "the client leaves"),
+    ("s=", "the store does what a request asked"),
+    ("s-", "the store never gets what a request asked"),
+    ("s_", "the request waits no longer; what it asked may still be carried out"),
+    ("s!", "the store does what was left behind; nobody is told"),
+    ("s~", "a row of the store changes"),
+    ("s<", "the request has the store's answer"),
+    ("s?", "the request has no answer: the outcome is unknown"),
+    ("t.", "the request decides, and why"),
+    ("t_", "the request waits"),
+    ("u>", "an attempt on an account begins"),
+    ("u~", "the upstream sends something on the way"),
+    ("u+", "the attempt succeeds"),
+    ("u!", "the attempt fails"),
+    ("d=", "the disk has committed"),
+    ("d!", "the store cannot be reached"),
+    ("d+", "the store can be reached again, or begins again"),
+    ("d<", "what the request rests on is durable"),
+    ("d?", "the request ends before it is durable"),
+    ("o.", "an operator, or the directory of accounts, changes something"),
+    ("o!", "an operator erases something, or sets a clock back"),
+    ("p.", "housekeeping"),
+    ("p_", "time passes"),
+    ("p!", "a process dies, or an expectation is not met"),
+    ("p+", "a process is up again"),
+    ("!!", "a rule is broken"),
+];
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,20 +88,30 @@ impl Line {
     pub fn of(step: u32, seen: &Seen) -> Self {
         let (code, what) = describe(&seen.event);
         let who = seen.event.turn().map_or_else(|| ".".into(), name);
-        Self { step, time_ms: seen.at.since(BEGINNING).0, process: seen.process.map(|p| p.0), code, who, what }
+        Self {
+            step,
+            time_ms: seen.at.since(BEGINNING).0,
+            process: seen.process.map(|p| p.0),
+            code: code.into(),
+            who,
+            what: plain(&what),
+            account: about::account(&seen.event).map(|a| a.0),
+            row: about::row(&seen.event).map(|r| r.0),
+        }
     }
 
-    /// The line of a broken rule.
-    #[must_use]
-    pub fn verdict(violation: &Violation) -> Self {
-        Self {
+    /// Appends the line of a broken rule, at the time of the last line.
+    pub fn close(lines: &mut Vec<Self>, violation: &Violation) {
+        lines.push(Self {
             step: violation.step,
-            time_ms: 0,
+            time_ms: lines.last().map_or(0, |last| last.time_ms),
             process: None,
-            code: "!!",
+            code: "!!".into(),
             who: ".".into(),
-            what: violation.to_string(),
-        }
+            what: plain(&violation.to_string()),
+            account: None,
+            row: None,
+        });
     }
 }
 
@@ -108,6 +160,7 @@ fn describe(event: &Event) -> (&'static str, String) {
             ("o.", format!("a{} is {standing:?}; processes have yet to hear it", account.0))
         }
         Event::Replaced { old, new } => ("o!", format!("the file of a{} holds another identity: a{}", old.0, new.0)),
+        Event::Garbled(account) => ("o!", format!("the file of a{} cannot be read", account.0)),
         Event::KeyReset(tenant) => ("o.", format!("t{} gets a new API key", tenant.0)),
         Event::Erased(scope, rows) => ("o!", format!("erases {scope:?}: {rows} rows")),
         Event::Purged(gone) => ("p.", format!("purges {gone} rows")),
@@ -121,6 +174,9 @@ fn describe(event: &Event) -> (&'static str, String) {
         Event::Outage => ("d!", "the store cannot be reached".into()),
         Event::Recovered => ("d+", "the store can be reached again".into()),
         Event::Rebooted(refused) => ("d+", format!("the store begins again, {refused} rows refused")),
+        Event::Talk(on) => ("o.", format!("conversation policy {}", if *on { "on" } else { "off" })),
+        Event::MovedPool(tenant, pool) => ("o.", format!("t{} is in pool {}", tenant.0, pool.0)),
+        Event::Pin { before, after, .. } => ("s~", pin_text(before.as_ref(), after.as_ref())),
         Event::Affinity(on) => ("o.", format!("session policy {}", if *on { "on" } else { "off" })),
         Event::Healed => ("p.", "trouble is over".into()),
         Event::Settled(None) => ("p.", "everything ended and settled".into()),
@@ -128,7 +184,8 @@ fn describe(event: &Event) -> (&'static str, String) {
     }
 }
 
-fn op_text(op: &Op) -> String {
+/// A store operation in a few words.
+pub(crate) fn op_text(op: &Op) -> String {
     let row = |fence: &homing_core::row::Fence| format!("row {} g{}", fence.id.0, fence.generation.0);
     match op {
         Op::FindPins => "find pins".into(),
@@ -146,12 +203,15 @@ fn op_text(op: &Op) -> String {
     }
 }
 
+/// A row as a request saw it, in a few words.
+pub(crate) fn view_text(v: &homing_core::row::View) -> String {
+    let pending = v.pending.map(|a| format!(" pending a{}", a.0)).unwrap_or_default();
+    let state = if v.state == State::Bound { "bound" } else { "reserved" };
+    format!("row {} g{} {state} a{}{pending}", v.fence.id.0, v.fence.generation.0, v.account.0)
+}
+
 fn answer_text(answer: &Answer) -> String {
-    let view = |v: &homing_core::row::View| {
-        let pending = v.pending.map(|a| format!(" pending a{}", a.0)).unwrap_or_default();
-        let state = if v.state == State::Bound { "bound" } else { "reserved" };
-        format!("row {} g{} {state} a{}{pending}", v.fence.id.0, v.fence.generation.0, v.account.0)
-    };
+    let view = view_text;
     match answer {
         Answer::Looked { view: None, epoch } => format!("no row (epoch {})", epoch.0),
         Answer::Looked { view: Some(v), epoch } => format!("{} (epoch {})", view(v), epoch.0),
@@ -166,6 +226,14 @@ fn answer_text(answer: &Answer) -> String {
         Answer::Recorded(seq) => format!("recorded, change {}", seq.0),
         Answer::Raced => "lost the race".into(),
         Answer::Unknown => "unknown".into(),
+    }
+}
+
+fn pin_text(before: Option<&Pin>, after: Option<&Pin>) -> String {
+    match (before, after) {
+        (_, Some(pin)) => format!("pin {:?} t{} to a{}", pin.anchor, pin.tenant.0, pin.account.0),
+        (Some(pin), None) => format!("pin {:?} t{} gone", pin.anchor, pin.tenant.0),
+        (None, None) => String::new(),
     }
 }
 

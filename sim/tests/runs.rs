@@ -3,7 +3,6 @@
 use homing_sim::choose::{Bytes, Listed, Seeded};
 use homing_sim::run::{Plan, run};
 use homing_sim::sweep::sweep;
-use homing_sim::world::World;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -46,42 +45,6 @@ fn the_same_choices_give_the_same_trace() {
 fn different_seeds_are_different_runs() {
     let (a, b) = (run(&traced(), &mut Seeded::new(1)), run(&traced(), &mut Seeded::new(2)));
     assert_ne!(a.timeline(&traced()), b.timeline(&traced()));
-}
-
-/// The choices of a schedule by its texts, so that a case stays what it is when the order of what can happen changes. A text may
-/// end before what it is about where only one fits; `!` says what must not be possible there.
-fn by_text(schedule: &str) -> Vec<u16> {
-    let (mut world, mut enabled, mut choices) = (World::default(), Vec::new(), Vec::new());
-    for text in schedule.split("; ") {
-        world.enabled(&mut enabled);
-        let texts: Vec<String> = enabled.iter().map(ToString::to_string).collect();
-        let begins = |t: &str, text: &str| t.strip_prefix(text).is_some_and(|rest| rest.starts_with(' '));
-        let find =
-            |text: &str| texts.iter().position(|t| t == text).or_else(|| texts.iter().position(|t| begins(t, text)));
-        if let Some(text) = text.strip_prefix('!') {
-            assert_eq!(find(text), None, "{text} is possible behind {} steps of {schedule}", choices.len());
-            continue;
-        }
-        let at = find(text).unwrap_or_else(|| panic!("{text} is not possible in {schedule}: {texts:?}"));
-        choices.push(u16::try_from(at).unwrap_or(u16::MAX));
-        world.apply(enabled[at]);
-    }
-    choices
-}
-
-/// Each line of the file once broke the rule it names; the comment says which defect that was.
-#[test]
-fn what_once_broke_a_rule_holds() {
-    let cases = include_str!("once_broken.txt").lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty());
-    let mut seen = 0;
-    for case in cases {
-        let (rule, names) = case.split_once(' ').unwrap();
-        let choices = by_text(names);
-        let report = run(&Plan { steps: choices.len(), ..Plan::default() }, &mut Listed::new(&choices));
-        assert_eq!(report.violation, None, "{rule} again: {}", report.command(&Plan::default()));
-        seen += 1;
-    }
-    assert!(seen >= 8, "the list of {seen} cases was not read");
 }
 
 #[test]

@@ -264,3 +264,17 @@ fn an_idle_gateway_stops_at_once() {
     let _idle = RawClient::connect(gateway.addr()).unwrap();
     assert_eq!(gateway.terminate().code(), Some(0));
 }
+
+#[test]
+fn t2_a_stop_says_that_the_database_is_gone() {
+    let mut gateway = Gateway::with_accounts(&["amber"]).start();
+    let key = gateway.create_user("ada");
+    gateway.served(&Ask::turn(&key).session("s"));
+    std::fs::remove_file(gateway.state_dir().join("homing.db")).unwrap();
+    // At once: nobody has looked since.
+    assert_eq!(gateway.terminate().code(), Some(0));
+    let log = gateway.log();
+    assert!(log.contains("was deleted or replaced while in use") && log.contains("homing.db"), "{log}");
+    assert!(log.contains("stopped with bindings that are not on disk"), "{log}");
+    assert!(!log.contains("everything is on disk"), "{log}");
+}

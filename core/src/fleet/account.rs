@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
-use crate::ids::{AccountId, PoolId};
+use crate::ids::{AccountId, PoolId, Revision};
 use crate::time::{Millis, Time};
 
 /// First soft cooling; doubles with each window up to [`COOL_MAX`].
@@ -84,6 +84,8 @@ pub struct Account {
     pub(crate) refused_models: Vec<(ModelId, Time)>,
     /// The pools that name it, in order; none: it belongs to [`PoolId::DEFAULT`].
     pub(crate) pools: Vec<PoolId>,
+    /// When its file or its owner last said something of it.
+    pub(crate) revision: Revision,
 }
 
 impl Account {
@@ -98,6 +100,7 @@ impl Account {
             probing: false,
             refused_models: Vec::new(),
             pools: Vec::new(),
+            revision: Revision(0),
         }
     }
 

@@ -13,7 +13,7 @@ pub use choose::{Choice, Guess, Pick, Tried};
 pub use out::Out;
 
 use crate::failure::Failure;
-use crate::ids::{AccountId, PoolId};
+use crate::ids::{AccountId, PoolId, Revision};
 use crate::time::Time;
 
 /// All accounts of one process, in the order of their ids, and the round robin's place among them.
@@ -21,18 +21,21 @@ use crate::time::Time;
 pub struct Fleet {
     accounts: Vec<Account>,
     last: Option<AccountId>,
+    /// The newest of all; an account that was forgotten and comes back has another one than before.
+    revision: Revision,
 }
 
 impl Fleet {
     /// No accounts yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { accounts: Vec::new(), last: None }
+        Self { accounts: Vec::new(), last: None, revision: Revision(0) }
     }
 
     /// Sets an account's standing; an account not seen before joins with a clean slate. A credential that changed lifts what
-    /// only a new credential can lift (R2: refused, needs login).
+    /// only a new credential can lift (R2: refused, needs login), also where an attempt with the old one fails later.
     pub fn set(&mut self, id: AccountId, standing: Standing) {
+        self.revision.0 = self.revision.0.wrapping_add(1);
         match self.accounts.binary_search_by_key(&id, |a| a.id) {
             Ok(at) => {
                 if let Some(account) = self.accounts.get_mut(at) {
@@ -40,6 +43,10 @@ impl Fleet {
                 }
             }
             Err(at) => self.accounts.insert(at, Account::new(id, standing)),
+        }
+        let revision = self.revision;
+        if let Some(account) = self.get_mut(id) {
+            account.revision = revision;
         }
     }
 

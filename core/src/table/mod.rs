@@ -5,6 +5,8 @@
 //! I/O itself; the caller takes the changes in order and says when they are durable.
 
 mod attach;
+#[cfg(test)]
+mod check_tests;
 mod complete;
 pub mod erase;
 mod inspect;

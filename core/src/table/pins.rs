@@ -103,6 +103,8 @@ impl Table {
         self.make_room_for_pin(tenant);
         let pin = Pin { anchor, tenant, account, expires: now.plus(PIN_TTL) };
         self.pins.insert(pin);
+        // A clock set back revives no pin that had ended by a time the store has seen (B8).
+        self.newest = self.newest.max(now);
         self.pin_changed(Change::PutPin(pin));
         self.seq
     }
@@ -152,6 +154,7 @@ impl Table {
     pub fn restore_pins(&mut self, pins: impl IntoIterator<Item = Pin>) {
         for pin in pins {
             if self.pins.get(&pin.anchor).is_none() {
+                self.newest = self.newest.max(pin.recorded());
                 self.pins.insert(pin);
             }
         }
@@ -178,5 +181,54 @@ impl Table {
             return Err("B13: more pins than a cap");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Caps;
+
+    fn pin(n: u8) -> Pin {
+        let anchor = Digest([n; 32]);
+        Pin { anchor, tenant: TenantId(1), account: AccountId(1), expires: Time(9) }
+    }
+
+    fn sound() -> Table {
+        let mut table = Table::new(Caps { total: 3, tenant: 2 });
+        table.restore_pins([pin(1), pin(2)]);
+        assert_eq!(table.check(), Ok(()));
+        table
+    }
+
+    #[test]
+    fn pins_that_differ_from_their_order_are_noticed() {
+        let differ = Err("the pins and their order by age differ");
+        let mut table = sound();
+        table.pins.ages.clear();
+        assert_eq!(table.check(), differ);
+        let mut table = sound();
+        table.pins.ages.entry(TenantId(1)).or_default().remove(&(Time(9), Digest([1; 32])));
+        table.pins.ages.entry(TenantId(1)).or_default().insert((Time(9), Digest([7; 32])));
+        assert_eq!(table.check(), differ);
+    }
+
+    #[test]
+    fn pins_past_a_cap_are_noticed() {
+        for caps in [Caps { total: 1, tenant: 2 }, Caps { total: 3, tenant: 1 }] {
+            let mut table = sound();
+            table.caps = caps;
+            assert_eq!(table.check(), Err("B13: more pins than a cap"), "{caps:?}");
+        }
+        let mut table = sound();
+        table.caps = Caps { total: 2, tenant: 2 };
+        assert_eq!(table.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_tenant_without_pins_leaves_nothing_behind() {
+        let mut table = sound();
+        table.erase_pins(TenantId(1));
+        assert!(table.pins.ages.is_empty() && table.pins.index.is_empty());
     }
 }

@@ -182,6 +182,7 @@ impl Turn {
     fn send(mut self, account: AccountId, note: Note, env: &Env<'_>) -> Step {
         self.phase = Phase::Dialling;
         self.dialled = env.now;
+        self.revision = env.fleet.get(account).map(|a| a.revision);
         self.attempt = self.attempt.saturating_add(1);
         let attempt = self.attempt;
         self.step(Effect::Dial { account, attempt }, note)

@@ -3,6 +3,7 @@
 use super::{Effect, Env, Note, Outcome, Phase, Remedy, Renewal, Step, Turn};
 use crate::failure::Failure;
 use crate::fleet::Standing;
+use crate::ids::AccountId;
 use crate::settings::ATTEMPTS_MAX;
 use crate::time::Millis;
 
@@ -68,10 +69,18 @@ impl Turn {
             Failure::Unauthorized if !self.renewed => Failure::Server { retry_after: None },
             other => other,
         };
-        if let Some(account) = self.current {
+        if let Some(account) = self.current
+            && !self.outdated(account, failure, env)
+        {
             env.fleet.failed(account, failure, self.request.model, self.dialled, env.now);
         }
         self.end_probe(env);
+    }
+
+    /// Whether the failure is about a credential that is not the account's any more: its file or its owner has spoken since.
+    fn outdated(&self, account: AccountId, failure: Failure, env: &Env<'_>) -> bool {
+        let of_credential = matches!(failure, Failure::Unauthorized | Failure::AccountRefused);
+        of_credential && env.fleet.get(account).map(|a| a.revision) != self.revision
     }
 
     fn relay(mut self, failure: Failure, env: &mut Env<'_>) -> Step {

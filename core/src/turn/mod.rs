@@ -17,7 +17,7 @@ pub use note::{Note, Reason};
 
 use crate::failure::Failure;
 use crate::fleet::{Fleet, Guess, ModelId, Pick, Tried};
-use crate::ids::{AccountId, Epoch, PoolId, Seq, TenantId};
+use crate::ids::{AccountId, Epoch, PoolId, Revision, Seq, TenantId};
 use crate::key::Keys;
 use crate::row::View;
 use crate::settings::Settings;
@@ -115,6 +115,8 @@ pub struct Turn {
     current: Option<AccountId>,
     probing: bool,
     dialled: Time,
+    /// What was known of the account's credential when the present attempt began.
+    revision: Option<Revision>,
     attempt: u8,
     /// The present account had its one repeat.
     repeated: bool,
@@ -180,6 +182,7 @@ impl Turn {
             current: None,
             probing: false,
             dialled: env.now,
+            revision: None,
             attempt: 0,
             repeated: false,
             renewed: false,

@@ -40,8 +40,13 @@ pub(super) async fn close(gateway: &Gateway) {
         tracing::error!("the store did not close in time; what was not on disk is lost");
         return;
     };
-    match health.last_error {
-        Some(error) => tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk"),
-        None => tracing::info!("stopped, everything is on disk"),
+    if !gateway.store.on_disk() {
+        tracing::info!("stopped; bindings were kept in memory alone");
+    } else if let Some(error) = health.last_error {
+        tracing::error!(error, queued = health.queued, "stopped with bindings that are not on disk");
+    } else if health.refused > 0 {
+        tracing::error!(rows = health.refused, "stopped with bindings that the database's checks refused");
+    } else {
+        tracing::info!("stopped, everything is on disk");
     }
 }

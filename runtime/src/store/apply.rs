@@ -1,7 +1,8 @@
 //! One batch, one transaction.
 
-use homing_core::ids::RowId;
+use homing_core::ids::{Epoch, RowId};
 use homing_core::key::Key;
+use homing_core::pin::Pin;
 use homing_core::row::{Change, EpochScope, Row, State};
 use homing_core::time::Time;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
@@ -10,8 +11,9 @@ use super::names::NameChanges;
 use super::queue::Batch;
 
 const PUT_ROW: &str = "
-INSERT INTO bindings (id, tenant_id, account_id, state, generation, pending_account_id, created_ms, renewed_ms, expires_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO bindings
+    (id, tenant_id, account_id, state, generation, pending_account_id, created_ms, renewed_ms, expires_ms, pool_id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, state = excluded.state, generation = excluded.generation,
     pending_account_id = excluded.pending_account_id, renewed_ms = excluded.renewed_ms, expires_ms = excluded.expires_ms";
 
@@ -27,6 +29,13 @@ const PUT_EPOCH: &str = "
 INSERT INTO epochs (scope_kind, scope_id, epoch) VALUES (?1, ?2, ?3)
 ON CONFLICT (scope_kind, scope_id) DO UPDATE SET epoch = max(epoch, excluded.epoch)";
 
+const PUT_PIN: &str = "
+INSERT INTO pins (anchor, tenant_id, account_id, expires_ms) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (anchor) DO UPDATE SET tenant_id = excluded.tenant_id, account_id = excluded.account_id,
+    expires_ms = excluded.expires_ms";
+
+const DROP_PIN: &str = "DELETE FROM pins WHERE anchor = ?1";
+
 const FREE_IDENTITY: &str = "UPDATE accounts SET identity = 'number ' || id WHERE id = ?1";
 
 const PUT_ACCOUNT: &str = "
@@ -38,8 +47,8 @@ const PUT_TENANT: &str = "INSERT INTO tenants (id, kind, name, account_id) VALUE
 const RAISE_NEXT_ID: &str = "UPDATE meta SET value = ?1 WHERE name = 'next_row_id' AND value < ?1";
 
 /// All statements above, for a check that the schema fits them.
-pub(super) const STATEMENTS: [&str; 8] =
-    [PUT_ROW, PUT_KEY, DELETE_ROW, PUT_EPOCH, FREE_IDENTITY, PUT_ACCOUNT, PUT_TENANT, RAISE_NEXT_ID];
+pub(super) const STATEMENTS: [&str; 10] =
+    [PUT_ROW, PUT_KEY, DELETE_ROW, PUT_EPOCH, PUT_PIN, DROP_PIN, FREE_IDENTITY, PUT_ACCOUNT, PUT_TENANT, RAISE_NEXT_ID];
 
 /// What became of a batch that was committed.
 #[derive(Debug, Default)]
@@ -73,15 +82,10 @@ pub(super) fn commit(conn: &mut Connection, batch: &Batch) -> rusqlite::Result<A
                 highest = highest.max(row.id);
                 applied.note(put_row(&tx, row))?;
             }
-            Change::Erased(scope, epoch) => {
-                let (kind, id) = match scope {
-                    EpochScope::Account(account) => ("account", account.0),
-                    EpochScope::Tenant(tenant) => ("tenant", tenant.0),
-                    EpochScope::Pool(pool) => ("pool", pool.0),
-                };
-                applied.note(tx.prepare_cached(PUT_EPOCH)?.execute(params![kind, id, signed(epoch.0)]))?;
-            }
-            Change::Delete(_) | Change::PutPin(_) | Change::DropPin(_) => {}
+            Change::Erased(scope, epoch) => applied.note(put_epoch(&tx, *scope, *epoch))?,
+            Change::PutPin(pin) => applied.note(put_pin(&tx, pin))?,
+            Change::DropPin(anchor) => applied.note(tx.prepare_cached(DROP_PIN)?.execute([anchor.0.as_slice()]))?,
+            Change::Delete(_) => {}
         }
     }
     tx.prepare_cached(RAISE_NEXT_ID)?.execute([signed(highest.0.saturating_add(1))])?;
@@ -132,10 +136,25 @@ fn put_row(tx: &Transaction<'_>, row: &Row) -> rusqlite::Result<usize> {
         signed(created),
         signed(row.renewed.0),
         signed(row.stored_expires.0),
+        row.pool.map(|pool| pool.0),
     ])?;
     let mut put_key = tx.prepare_cached(PUT_KEY)?;
     for (Key { digest, kind }, position) in row.keys.iter().zip(0_u8..) {
         put_key.execute(params![digest.0.as_slice(), signed(row.id.0), position, *kind as u8])?;
     }
     Ok(1)
+}
+
+fn put_epoch(tx: &Transaction<'_>, scope: EpochScope, epoch: Epoch) -> rusqlite::Result<usize> {
+    let (kind, id) = match scope {
+        EpochScope::Account(account) => ("account", account.0),
+        EpochScope::Tenant(tenant) => ("tenant", tenant.0),
+        EpochScope::Pool(pool) => ("pool", pool.0),
+    };
+    tx.prepare_cached(PUT_EPOCH)?.execute(params![kind, id, signed(epoch.0)])
+}
+
+fn put_pin(tx: &Transaction<'_>, pin: &Pin) -> rusqlite::Result<usize> {
+    let Pin { anchor, tenant, account, expires } = pin;
+    tx.prepare_cached(PUT_PIN)?.execute(params![anchor.0.as_slice(), tenant.0, account.0, signed(expires.0)])
 }

@@ -1,6 +1,6 @@
 //! How far the store is durable, and waiting for it (B15).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use event_listener::Event;
 use homing_core::ids::Seq;
@@ -9,7 +9,17 @@ use homing_core::ids::Seq;
 #[derive(Debug, Default)]
 pub struct Durable {
     seq: AtomicU64,
-    raised: Event,
+    refused: AtomicBool,
+    changed: Event,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// Everything up to the change is durable.
+    Durable,
+    /// The disk refuses it, and not for a moment. It is tried again, but there is nothing to wait for.
+    Refused,
 }
 
 impl Durable {
@@ -19,22 +29,33 @@ impl Durable {
         Seq(self.seq.load(Ordering::Acquire))
     }
 
-    /// Completes once `seq` and everything before it is durable. Never, where the disk stays broken: the caller bounds it.
-    pub async fn wait_for(&self, seq: Seq) {
-        while self.seq() < seq {
-            let raised = self.raised.listen();
-            // Again, now that no wake-up can be missed.
+    /// Completes once `seq` and everything before it is durable, or once the disk is known to refuse. Never, where the disk says
+    /// nothing: the caller bounds it.
+    pub async fn wait_for(&self, seq: Seq) -> Waited {
+        loop {
+            let changed = self.changed.listen();
+            // Now that no wake-up can be missed.
             if self.seq() >= seq {
-                return;
+                return Waited::Durable;
             }
-            raised.await;
+            if self.refused.load(Ordering::Acquire) {
+                return Waited::Refused;
+            }
+            changed.await;
         }
     }
 
     /// Everything up to `seq` is durable now.
     pub(super) fn publish(&self, seq: Seq) {
         if self.seq.fetch_max(seq.0, Ordering::AcqRel) < seq.0 {
-            self.raised.notify(usize::MAX);
+            self.changed.notify(usize::MAX);
+        }
+    }
+
+    /// Whether the disk is known to refuse what is written.
+    pub(super) fn refuse(&self, refused: bool) {
+        if self.refused.swap(refused, Ordering::AcqRel) != refused {
+            self.changed.notify(usize::MAX);
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum StoreError {
     },
     /// The file was deleted or replaced while it was open: what is written goes nowhere.
     #[error(
-        "the database {path:?} was deleted or replaced while in use; what is in memory is served on and lost at the next start: put the file back, or stop and restore a copy"
+        "the database {path:?} was deleted or replaced while in use; what is in memory is lost when the gateway stops: put the file back before that, or restore a copy after it"
     )]
     Lost {
         /// The file's name.

@@ -1,10 +1,11 @@
 //! The table as the database describes it, at start.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use homing_core::ids::{AccountId, Epoch, Generation, RowId, Seq, TenantId};
+use homing_core::ids::{AccountId, Epoch, Generation, PoolId, RowId, Seq, TenantId};
 use homing_core::key::{Digest, Key, SignalKind};
+use homing_core::pin::Pin;
 use homing_core::row::{EpochScope, Row, RowKeys, State};
 use homing_core::settings::Caps;
 use homing_core::table::Table;
@@ -18,13 +19,17 @@ use super::names::{AccountName, Names};
 // order: two sequential scans. CROSS JOIN and the unary plus keep the planner from anything cleverer.
 pub(super) const ROWS: &str = "
 SELECT b.id, b.tenant_id, b.account_id, b.state, b.generation, b.pending_account_id,
-       b.created_ms, b.renewed_ms, b.expires_ms, k.digest, k.kind
+       b.created_ms, b.renewed_ms, b.expires_ms, k.digest, k.kind, b.pool_id
 FROM bindings b CROSS JOIN binding_keys k ON k.binding_id = b.id
 WHERE +b.expires_ms > ?1
 ORDER BY b.id, k.position";
 
-/// Users that were deleted while a crash kept their bindings from going with them (B12).
+const PINS: &str = "SELECT anchor, tenant_id, account_id, expires_ms FROM pins WHERE expires_ms > ?1";
+
+/// Users that were deleted while a crash kept their bindings and pins from going with them (B12).
 const ORPHANS: &str = "
+DELETE FROM pins WHERE tenant_id IN
+    (SELECT id FROM tenants WHERE kind = 'user' AND id NOT IN (SELECT tenant_id FROM users));
 DELETE FROM bindings WHERE tenant_id IN
     (SELECT id FROM tenants WHERE kind = 'user' AND id NOT IN (SELECT tenant_id FROM users));
 DELETE FROM tenants WHERE kind = 'user' AND id NOT IN (SELECT tenant_id FROM users);
@@ -48,11 +53,22 @@ DELETE FROM bindings WHERE id IN (SELECT id FROM (
     FROM bindings WHERE expires_ms > ?1)
     ORDER BY place DESC LIMIT max(0, (SELECT count(*) FROM bindings WHERE expires_ms > ?1) - ?2))";
 
+// Pins in the same way.
+const PINS_PAST_TENANT_CAP: &str = "
+DELETE FROM pins WHERE anchor IN (SELECT anchor FROM (
+    SELECT anchor, row_number() OVER (PARTITION BY tenant_id ORDER BY expires_ms DESC, anchor DESC) AS place
+    FROM pins WHERE expires_ms > ?1) WHERE place > ?2)";
+const PINS_PAST_TOTAL_CAP: &str = "
+DELETE FROM pins WHERE anchor IN (SELECT anchor FROM (
+    SELECT anchor, row_number() OVER (PARTITION BY tenant_id ORDER BY expires_ms DESC, anchor DESC) AS place
+    FROM pins WHERE expires_ms > ?1)
+    ORDER BY place DESC LIMIT max(0, (SELECT count(*) FROM pins WHERE expires_ms > ?1) - ?2))";
+
 /// What the database holds.
 pub(super) struct Loaded {
     pub(super) table: Table,
     pub(super) names: Names,
-    /// Whether rows had expired by the start and are still in the file.
+    /// Whether rows or pins had expired by the start and are still in the file.
     pub(super) expired: bool,
 }
 
@@ -66,17 +82,24 @@ pub(super) fn load(conn: &mut Connection, caps: Caps, now: Time) -> rusqlite::Re
         trim(conn, caps, now)?;
         table = read_table(conn, caps, now)?;
     }
-    let expired =
-        conn.query_row("SELECT EXISTS (SELECT 1 FROM bindings WHERE expires_ms <= ?1)", [signed(now.0)], |row| {
-            row.get(0)
-        })?;
+    let expired = conn.query_row(
+        "SELECT EXISTS (SELECT 1 FROM bindings WHERE expires_ms <= ?1) OR EXISTS (SELECT 1 FROM pins WHERE expires_ms <= ?1)",
+        [signed(now.0)],
+        |row| row.get(0),
+    )?;
     Ok(Loaded { table, names: read_names(conn)?, expired })
 }
 
 /// Whether the caps were higher when the rows were written.
 fn over(table: &Table, caps: Caps) -> bool {
     let tenants: HashSet<TenantId> = table.rows().map(|row| row.tenant).collect();
+    let mut pins: HashMap<TenantId, usize> = HashMap::new();
+    for pin in table.pins() {
+        *pins.entry(pin.tenant).or_default() += 1;
+    }
     table.len() > caps.total
+        || table.pin_count() > caps.total
+        || pins.into_values().any(|held| held > caps.tenant)
         || tenants
             .into_iter()
             .map(|t| table.held_by(t))
@@ -86,13 +109,18 @@ fn over(table: &Table, caps: Caps) -> bool {
 fn trim(conn: &mut Connection, caps: Caps, now: Time) -> rusqlite::Result<()> {
     let tx = conn.transaction()?;
     let mut gone = 0;
-    for (sql, cap) in
-        [(PAST_RESERVATIONS, caps.reservations()), (PAST_TENANT_CAP, caps.tenant), (PAST_TOTAL_CAP, caps.total)]
-    {
+    let caps = [
+        (PAST_RESERVATIONS, caps.reservations()),
+        (PAST_TENANT_CAP, caps.tenant),
+        (PAST_TOTAL_CAP, caps.total),
+        (PINS_PAST_TENANT_CAP, caps.tenant),
+        (PINS_PAST_TOTAL_CAP, caps.total),
+    ];
+    for (sql, cap) in caps {
         gone += tx.execute(sql, params![signed(now.0), signed(cap as u64)])?;
     }
     tx.commit()?;
-    tracing::warn!(rows = gone, "bindings beyond the caps were removed: the caps are lower than before");
+    tracing::warn!(rows = gone, "bindings and pins beyond the caps were removed: the caps are lower than before");
     Ok(())
 }
 
@@ -102,25 +130,45 @@ fn read_table(conn: &Connection, caps: Caps, now: Time) -> rusqlite::Result<Tabl
         [],
         |row| row.get(0),
     )?;
-    let mut epochs = conn.prepare("SELECT scope_kind, scope_id, epoch FROM epochs")?;
-    let erased = epochs.query_map([], |row| {
-        let kind: String = row.get(0)?;
-        let id: u32 = row.get(1)?;
-        let scope =
-            if kind == "account" { EpochScope::Account(AccountId(id)) } else { EpochScope::Tenant(TenantId(id)) };
-        Ok((scope, Epoch(row.get::<_, i64>(2)?.unsigned_abs())))
-    })?;
-    let erased = erased.collect::<rusqlite::Result<Vec<_>>>()?;
+    let erased = read_epochs(conn)?;
     let mut statement = conn.prepare(ROWS)?;
     let mut reader = Reader { rows: statement.query([signed(now.0)])?, open: None, failed: None };
-    let (table, refused) = Table::restore(caps, RowId(next_id.unsigned_abs()), &mut reader, erased);
+    let (mut table, refused) = Table::restore(caps, RowId(next_id.unsigned_abs()), &mut reader, erased);
     if let Some(error) = reader.failed {
         return Err(error);
     }
     if refused > 0 {
         tracing::warn!(rows = refused, "bindings whose keys another binding holds were left out");
     }
+    let mut pins = conn.prepare(PINS)?;
+    let pins = pins.query_map([signed(now.0)], pin)?;
+    table.restore_pins(pins.collect::<rusqlite::Result<Vec<_>>>()?);
     Ok(table)
+}
+
+/// The last erasure of each scope.
+pub(super) fn read_epochs(conn: &Connection) -> rusqlite::Result<Vec<(EpochScope, Epoch)>> {
+    let mut epochs = conn.prepare("SELECT scope_kind, scope_id, epoch FROM epochs")?;
+    let erased = epochs.query_map([], |row| {
+        let kind: String = row.get(0)?;
+        let id: u32 = row.get(1)?;
+        let scope = match kind.as_str() {
+            "account" => EpochScope::Account(AccountId(id)),
+            "pool" => EpochScope::Pool(PoolId(id)),
+            _ => EpochScope::Tenant(TenantId(id)),
+        };
+        Ok((scope, Epoch(row.get::<_, i64>(2)?.unsigned_abs())))
+    })?;
+    erased.collect()
+}
+
+fn pin(row: &rusqlite::Row<'_>) -> rusqlite::Result<Pin> {
+    Ok(Pin {
+        anchor: Digest(row.get(0)?),
+        tenant: TenantId(row.get(1)?),
+        account: AccountId(row.get(2)?),
+        expires: Time(row.get::<_, i64>(3)?.unsigned_abs()),
+    })
 }
 
 /// Rows of the join, put together to bindings one at a time: a million of them never stand in memory twice.
@@ -176,7 +224,7 @@ fn binding(row: &rusqlite::Row<'_>, id: RowId, first: Key) -> rusqlite::Result<R
     Ok(Row {
         id,
         tenant: TenantId(row.get(1)?),
-        pool: None,
+        pool: row.get::<_, Option<u32>>(11)?.map(PoolId),
         generation: Generation(row.get(4)?),
         account: AccountId(row.get(2)?),
         state: if row.get(3)? { State::Bound } else { State::Reserved },

@@ -39,7 +39,7 @@ use homing_core::store::{Answer, Op, Subject};
 use homing_core::table::Table;
 use homing_core::time::Time;
 
-pub use durable::Durable;
+pub use durable::{Durable, Waited};
 pub use error::StoreError;
 pub use listing::Page;
 pub use names::{Renamed, Tenant};
@@ -65,7 +65,8 @@ pub enum StoreMode {
 pub enum Commit {
     /// They are.
     Committed,
-    /// Not within the time given. The write goes on; the terminal event may go out.
+    /// Not within the time given, or the disk is known to refuse them. The write is tried again; the terminal event may go
+    /// out.
     Late,
 }
 
@@ -96,6 +97,13 @@ impl Store {
     /// Whatever keeps the file from being used, with its path and what to do. A file that is damaged, foreign, newer or no
     /// database at all is left as it is.
     pub fn open(path: &Path, caps: Caps, now: Time) -> Result<Self, StoreError> {
+        let (store, conn) = Self::load(path, caps, now)?;
+        store.writer.start(conn)?;
+        Ok(store)
+    }
+
+    /// All of [`Store::open`] but the thread that writes.
+    fn load(path: &Path, caps: Caps, now: Time) -> Result<(Self, rusqlite::Connection), StoreError> {
         let mut conn = open::open(path)?;
         let loaded = load::load(&mut conn, caps, now).map_err(|e| unreadable(path, &e))?;
         for statement in apply::STATEMENTS {
@@ -103,17 +111,17 @@ impl Store {
         }
         let file = Some(presence::Watched::new(path));
         let next_id = loaded.table.next_id();
-        let writer = Writer::start(path, conn, next_id)?;
-        tracing::info!(?path, bindings = loaded.table.len(), "store opened");
-        Ok(Self {
+        tracing::info!(?path, bindings = loaded.table.len(), pins = loaded.table.pin_count(), "store opened");
+        let store = Self {
             table: Mutex::new(loaded.table),
             names: Mutex::new(loaded.names),
-            writer,
+            writer: Writer::new(path, next_id),
             late: AtomicU64::new(0),
             leftover: (next_id, now),
             has_leftover: AtomicBool::new(loaded.expired),
             file,
-        })
+        };
+        Ok((store, conn))
     }
 
     /// A store without a file ([`StoreMode::Memory`]): everything is "durable" at once and gone with the process.
@@ -151,10 +159,11 @@ impl Store {
         self.change(|table| table.answer(subject, op, Time(clock::wall_ms())))
     }
 
-    /// Waits until `seq` and everything before it is durable, at most for `wait` (`commit-wait`, B15).
+    /// Waits until `seq` and everything before it is durable, at most for `wait` (`commit-wait`, B15), and no longer than
+    /// until the disk is known to refuse: a turn gains nothing by waiting on a full one.
     pub async fn commit(&self, seq: Seq, wait: Duration) -> Commit {
         let durable = self.writer.durable();
-        if durable.seq() >= seq || clock::within(wait, durable.wait_for(seq)).await.is_some() {
+        if durable.seq() >= seq || clock::within(wait, durable.wait_for(seq)).await == Some(Waited::Durable) {
             return Commit::Committed;
         }
         self.late.fetch_add(1, Ordering::Relaxed);
@@ -226,6 +235,8 @@ impl Store {
         self.flush_renewals();
         let store = Arc::clone(self);
         smol::unblock(move || store.writer.stop()).await;
+        // What was written counts for nothing in a file that is gone, however lately it went (T2).
+        self.look_at_file();
         self.health()
     }
 

@@ -1,7 +1,7 @@
-//! What waits for the disk: the table's changes in order, at most one for each row, so that a stuck disk costs no more
+//! What waits for the disk: the table's changes in order, at most one for each row or pin, so that a stuck disk costs no more
 //! memory than the rows themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use homing_core::ids::{RowId, Seq};
 use homing_core::key::Digest;
@@ -41,6 +41,9 @@ pub(super) struct Queue {
     names: NameChanges,
     /// The highest row id ever handed out for writing. A row beyond it is on no disk: its deletion needs no writing.
     written: RowId,
+    /// Pins that wait and are on no disk: their deletion needs no writing. The table records no anchor that it holds, so that
+    /// one which comes while nothing of it waits is not there yet; at most what had expired before the start is.
+    fresh: HashSet<Digest>,
     last: Seq,
 }
 
@@ -61,6 +64,7 @@ impl Queue {
             places: HashMap::new(),
             names: NameChanges::default(),
             written: RowId(next_id.0.saturating_sub(1)),
+            fresh: HashSet::new(),
             last: Seq(0),
         }
     }
@@ -88,16 +92,22 @@ impl Queue {
         let subject = Subject::of(&change);
         let place = self.places.get(&subject).copied();
         match (place, &change) {
-            (Some(place), Change::Delete(id)) if *id > self.written => {
-                self.changes.remove(&place);
-                self.places.remove(&subject);
-            }
+            (Some(place), Change::Delete(id)) if *id > self.written => self.cancel(place, &subject),
             (None, Change::Delete(id)) if *id > self.written => {}
+            (Some(place), Change::DropPin(anchor)) if self.fresh.remove(anchor) => self.cancel(place, &subject),
             _ => {
+                if let (None, Change::PutPin(pin)) = (place, &change) {
+                    self.fresh.insert(pin.anchor);
+                }
                 self.places.insert(subject, place.unwrap_or(seq));
                 self.changes.insert(place.unwrap_or(seq), change);
             }
         }
+    }
+
+    fn cancel(&mut self, place: Seq, subject: &Subject) {
+        self.changes.remove(&place);
+        self.places.remove(subject);
     }
 
     /// Queues new or changed names; they are written before every change queued after them.
@@ -113,8 +123,10 @@ impl Queue {
         {
             let subject = Subject::of(&change);
             self.places.remove(&subject);
-            if let Subject::Row(id) = subject {
-                self.written = self.written.max(id);
+            match subject {
+                Subject::Row(id) => self.written = self.written.max(id),
+                Subject::Pin(anchor) => drop(self.fresh.remove(&anchor)),
+                Subject::Epoch(_) => {}
             }
             batch.changes.push((seq, change));
         }
@@ -126,6 +138,9 @@ impl Queue {
     pub(super) fn put_back(&mut self, batch: Batch) {
         for (seq, change) in batch.changes {
             let subject = Subject::of(&change);
+            if let Subject::Pin(anchor) = &subject {
+                self.fresh.remove(anchor);
+            }
             let newer = self.places.insert(subject, seq).and_then(|place| self.changes.remove(&place));
             self.changes.insert(seq, newer.unwrap_or(change));
         }

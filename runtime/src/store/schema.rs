@@ -9,7 +9,10 @@ use super::migrate::Step;
 pub const APPLICATION_ID: i32 = 0x484f_4d47;
 
 /// All steps, oldest first. A released step is never edited: what changes is a further step.
-pub const STEPS: &[Step] = &[Step { name: "session affinity", up: UP_1, down: DOWN_1 }];
+pub const STEPS: &[Step] = &[
+    Step { name: "session affinity", up: UP_1, down: DOWN_1 },
+    Step { name: "conversations and hard pins", up: UP_2, down: DOWN_2 },
+];
 
 /// The newest schema this program knows.
 pub const NEWEST: u32 = STEPS.len() as u32;
@@ -94,4 +97,74 @@ DROP TABLE bindings;
 DROP TABLE users;
 DROP TABLE tenants;
 DROP TABLE accounts;
+";
+
+// A CHECK cannot be changed, so two tables are made anew. Each is copied into the new one from the old one under another
+// name: a table that is itself renamed would be described otherwise than one that was made so.
+const UP_2: &str = "
+-- The pool a conversation lives in; a session has none.
+ALTER TABLE bindings ADD COLUMN pool_id INTEGER CHECK (pool_id BETWEEN 0 AND 4294967295);
+
+-- kind: 4 and 5 are the two headers of the conversation policy.
+DROP INDEX binding_keys_by_binding;
+ALTER TABLE binding_keys RENAME TO binding_keys_1;
+CREATE TABLE binding_keys (
+    digest     BLOB PRIMARY KEY CHECK (length(digest) = 32),
+    binding_id INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+    position   INTEGER NOT NULL CHECK (position BETWEEN 0 AND 7),
+    kind       INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 5)
+) STRICT, WITHOUT ROWID;
+INSERT INTO binding_keys SELECT digest, binding_id, position, kind FROM binding_keys_1;
+DROP TABLE binding_keys_1;
+CREATE INDEX binding_keys_by_binding ON binding_keys (binding_id, position, kind);
+
+ALTER TABLE epochs RENAME TO epochs_1;
+CREATE TABLE epochs (
+    scope_kind TEXT NOT NULL CHECK (scope_kind IN ('account', 'tenant', 'pool')),
+    scope_id   INTEGER NOT NULL CHECK (scope_id BETWEEN 0 AND 4294967295),
+    epoch      INTEGER NOT NULL CHECK (epoch >= 1),
+    PRIMARY KEY (scope_kind, scope_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO epochs SELECT scope_kind, scope_id, epoch FROM epochs_1;
+DROP TABLE epochs_1;
+
+-- Who got an id of an upstream account through the gateway (R1). The digest of the id, never the id.
+CREATE TABLE pins (
+    anchor     BLOB PRIMARY KEY CHECK (length(anchor) = 32),
+    tenant_id  INTEGER NOT NULL CHECK (tenant_id BETWEEN 0 AND 4294967295),
+    account_id INTEGER NOT NULL CHECK (account_id BETWEEN 0 AND 4294967295),
+    expires_ms INTEGER NOT NULL CHECK (expires_ms >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pins_by_expiry ON pins (expires_ms);
+";
+
+// What the older schema has no words for goes: conversations, erasures of pools, pins.
+const DOWN_2: &str = "
+DROP TABLE pins;
+
+DELETE FROM binding_keys WHERE binding_id IN (SELECT id FROM bindings WHERE pool_id IS NOT NULL);
+DELETE FROM bindings WHERE pool_id IS NOT NULL;
+ALTER TABLE bindings DROP COLUMN pool_id;
+
+DROP INDEX binding_keys_by_binding;
+ALTER TABLE binding_keys RENAME TO binding_keys_2;
+CREATE TABLE binding_keys (
+    digest     BLOB PRIMARY KEY CHECK (length(digest) = 32),
+    binding_id INTEGER NOT NULL REFERENCES bindings (id) ON DELETE CASCADE,
+    position   INTEGER NOT NULL CHECK (position BETWEEN 0 AND 7),
+    kind       INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3)
+) STRICT, WITHOUT ROWID;
+INSERT INTO binding_keys SELECT digest, binding_id, position, kind FROM binding_keys_2;
+DROP TABLE binding_keys_2;
+CREATE INDEX binding_keys_by_binding ON binding_keys (binding_id, position, kind);
+
+ALTER TABLE epochs RENAME TO epochs_2;
+CREATE TABLE epochs (
+    scope_kind TEXT NOT NULL CHECK (scope_kind IN ('account', 'tenant')),
+    scope_id   INTEGER NOT NULL CHECK (scope_id BETWEEN 0 AND 4294967295),
+    epoch      INTEGER NOT NULL CHECK (epoch >= 1),
+    PRIMARY KEY (scope_kind, scope_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO epochs SELECT scope_kind, scope_id, epoch FROM epochs_2 WHERE scope_kind <> 'pool';
+DROP TABLE epochs_2;
 ";

@@ -2,7 +2,7 @@
 //!
 //! While one commit waits for the disk the next batch gathers, so that the load decides how many share a sync. A commit
 //! that fails loses nothing: its changes go back to the queue and are tried again, later each time, until the disk takes
-//! them (requests are served from memory meanwhile).
+//! them. Requests are served from memory meanwhile, and wait for no commit that the disk is known to refuse.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -120,17 +120,26 @@ impl Shared {
         if turn { state.jobs.pop_front().map(|(_, job)| job) } else { None }
     }
 
+    /// Runs the jobs whose turn it is.
+    pub(super) fn run_jobs(&self, conn: &mut Connection) {
+        while let Some(job) = self.next_job() {
+            job(conn);
+        }
+    }
+
     /// Draws the conclusions from a commit; says whether it succeeded.
-    fn settle(&self, batch: Batch, result: rusqlite::Result<Applied>) -> bool {
+    pub(super) fn settle(&self, batch: Batch, result: rusqlite::Result<Applied>) -> bool {
         match result {
             Ok(applied) => {
                 let up_to = batch.up_to;
                 self.succeeded(applied);
+                self.durable.refuse(false);
                 self.durable.publish(up_to);
                 true
             }
             Err(error) => {
                 self.failed(batch, StoreError::sqlite(&self.path, "commit", &error).to_string());
+                self.durable.refuse(!passing(&error));
                 false
             }
         }
@@ -168,6 +177,13 @@ impl Shared {
     }
 }
 
+/// Whether the next try may well succeed: somebody holds a lock, or memory is short for a moment. A disk that is full, read
+/// only or broken stays so until somebody mends it.
+fn passing(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, OperationInterrupted, OutOfMemory};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked | OperationInterrupted | OutOfMemory))
+}
+
 /// The thread's body: until it is asked to stop and has written what it can.
 pub(super) fn run(conn: Connection, shared: Arc<Shared>) {
     // Dropped last, also after a panic: nobody waits for an answer that cannot come.
@@ -179,9 +195,7 @@ pub(super) fn run(conn: Connection, shared: Arc<Shared>) {
             let result = apply::commit(&mut conn, &batch);
             shared.settle(batch, result)
         });
-        while let Some(job) = shared.next_job() {
-            job(&mut conn);
-        }
+        shared.run_jobs(&mut conn);
         if !good && shared.stopping() {
             tracing::error!(path = ?shared.path, "closing with changes that the disk did not take");
             break;
@@ -207,6 +221,8 @@ impl Drop for Ended {
             state.stop = Stop::Done;
             std::mem::take(&mut state.jobs)
         };
+        // What is queued from now on is never written.
+        self.0.durable.refuse(true);
         // Outside the lock: a job may hold the last reference to the store.
         drop(jobs);
     }

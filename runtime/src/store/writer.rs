@@ -30,7 +30,7 @@ pub struct StoreHealth {
     pub since: Option<Time>,
     /// Rows that the schema's checks refused; never expected to be other than 0.
     pub refused: u64,
-    /// Turns that were let go without their commit after `commit-wait`.
+    /// Turns that were let go without their commit: after `commit-wait`, or at once where the disk refuses.
     pub late: u64,
 }
 
@@ -44,7 +44,7 @@ impl StoreHealth {
 
 /// The handle of the writer thread; without a connection nothing is written and everything is durable at once.
 pub(super) struct Writer {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     on_disk: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -56,15 +56,19 @@ impl Writer {
         Self { shared, on_disk: false, thread: Mutex::new(None) }
     }
 
-    /// Starts the thread over a database that has seen row ids below `next_id`.
-    pub(super) fn start(path: &Path, conn: Connection, next_id: RowId) -> Result<Self, StoreError> {
+    /// A writer for a database that has seen row ids below `next_id`. Until it is started everything queues up.
+    pub(super) fn new(path: &Path, next_id: RowId) -> Self {
         let shared = Arc::new(Shared::new(path.to_path_buf(), Queue::new(next_id), Stop::No));
-        let theirs = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("homing-store".into())
-            .spawn(move || run(conn, theirs))
-            .map_err(|e| StoreError::io(path, "start its thread", &e))?;
-        Ok(Self { shared, on_disk: true, thread: Mutex::new(Some(thread)) })
+        Self { shared, on_disk: true, thread: Mutex::new(None) }
+    }
+
+    /// Starts the thread, which writes what is queued to this connection.
+    pub(super) fn start(&self, conn: Connection) -> Result<(), StoreError> {
+        let theirs = Arc::clone(&self.shared);
+        let started = thread::Builder::new().name("homing-store".into()).spawn(move || run(conn, theirs));
+        let thread = started.map_err(|e| StoreError::io(&self.shared.path, "start its thread", &e))?;
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(())
     }
 
     /// Whether there is a file.

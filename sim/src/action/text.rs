@@ -10,12 +10,14 @@ use homing_core::time::Millis;
 use super::{Action, FAULTS, Fault, Refreshed};
 use crate::ask::Ask;
 use crate::event::{FIRST, ProcessId, TurnId};
-use crate::scope::Knob;
+use crate::scope::{Knob, SWARM};
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = self.verb();
         match self {
+            // By name: its number rises with every further profile.
+            Self::Setup(SWARM) => write!(f, "{verb} swarm"),
             Self::Setup(world) => write!(f, "{verb} {world}"),
             Self::Draw(knob, value) => write!(f, "{verb} {} {value}", knob.name()),
             Self::Answer(turn)
@@ -38,15 +40,17 @@ impl fmt::Display for Action {
             Self::Tick(span) => write!(f, "{verb} {}ms", span.0),
             Self::Mend(account)
             | Self::Disable(account)
+            | Self::Drain(account)
             | Self::Vanish(account)
             | Self::Replace(account)
+            | Self::Garble(account)
             | Self::EraseAccount(account)
             | Self::RemoveAccount(account) => write!(f, "{verb} a{}", account.0),
-            Self::EraseTenant(tenant) | Self::ClearRow(tenant) | Self::ResetKey(tenant) => {
+            Self::EraseTenant(tenant) | Self::ClearRow(tenant) | Self::ResetKey(tenant) | Self::MovePool(tenant) => {
                 write!(f, "{verb} t{}", tenant.0)
             }
             Self::Drop(place) | Self::Land(place) => write!(f, "{verb} {place}"),
-            Self::Affinity(process, on) => {
+            Self::Affinity(process, on) | Self::Talk(process, on) => {
                 write!(f, "{verb} {}", if *on { "on" } else { "off" })?;
                 if *process == FIRST { Ok(()) } else { write!(f, " p{}", process.0) }
             }
@@ -59,7 +63,13 @@ impl fmt::Display for Action {
             | Self::Sync(process)
             | Self::WallBack(process)
             | Self::WallForth(process) => write!(f, "{verb} p{}", process.0),
-            Self::Commit | Self::Purge | Self::Flush | Self::Recover | Self::Outage | Self::Reboot => f.write_str(verb),
+            Self::ErasePool
+            | Self::Commit
+            | Self::Purge
+            | Self::Flush
+            | Self::Recover
+            | Self::Outage
+            | Self::Reboot => f.write_str(verb),
         }
     }
 }
@@ -98,8 +108,13 @@ impl Action {
             Self::LoseReply(_) => "lose-reply",
             Self::Linger(_) => "linger",
             Self::Disable(_) => "disable",
+            Self::Drain(_) => "drain",
+            Self::MovePool(_) => "move-pool",
+            Self::ErasePool => "erase-pool",
+            Self::Talk(..) => "conversations",
             Self::Vanish(_) => "vanish",
             Self::Replace(_) => "replace",
+            Self::Garble(_) => "garble",
             Self::EraseAccount(_) => "erase-account",
             Self::RemoveAccount(_) => "remove-account",
             Self::EraseTenant(_) => "erase-tenant",
@@ -117,6 +132,7 @@ impl Action {
     fn read(text: &str) -> Option<Self> {
         let (verb, rest) = text.split_once(' ').map_or((text, ""), |(verb, rest)| (verb, rest.trim()));
         let action = match verb {
+            "setup" if rest == "swarm" => Self::Setup(SWARM),
             "setup" => Self::Setup(rest.parse().ok()?),
             "with" => {
                 let (knob, value) = rest.split_once(' ')?;
@@ -150,8 +166,11 @@ impl Action {
             "tick" => Self::Tick(Millis(rest.strip_suffix("ms")?.parse().ok()?)),
             "mend" => Self::Mend(account(rest)?),
             "disable" => Self::Disable(account(rest)?),
+            "drain" => Self::Drain(account(rest)?),
+            "move-pool" => Self::MovePool(tenant(rest)?),
             "vanish" => Self::Vanish(account(rest)?),
             "replace" => Self::Replace(account(rest)?),
+            "garble" => Self::Garble(account(rest)?),
             "erase-account" => Self::EraseAccount(account(rest)?),
             "remove-account" => Self::RemoveAccount(account(rest)?),
             "erase-tenant" => Self::EraseTenant(tenant(rest)?),
@@ -164,11 +183,13 @@ impl Action {
             "crash" => Self::Crash(first_or(rest)?),
             "set-back" => Self::WallBack(first_or(rest)?),
             "set-forth" => Self::WallForth(first_or(rest)?),
-            "affinity" => {
+            "affinity" | "conversations" => {
                 let (switch, at) = rest.split_once(' ').unwrap_or((rest, ""));
                 let on = [("on", true), ("off", false)].into_iter().find(|(name, _)| *name == switch)?.1;
-                Self::Affinity(first_or(at)?, on)
+                let at = first_or(at)?;
+                if verb == "affinity" { Self::Affinity(at, on) } else { Self::Talk(at, on) }
             }
+            "erase-pool" if rest.is_empty() => Self::ErasePool,
             "commit" if rest.is_empty() => Self::Commit,
             "purge" if rest.is_empty() => Self::Purge,
             "flush" if rest.is_empty() => Self::Flush,
@@ -276,6 +297,7 @@ mod tests {
         let ask = Ask { tenant: TenantId(2), session: 1, form: Form::HeaderAndShared, oddity: Oddity::Plain };
         let texts = [
             (Action::Setup(3), "setup 3"),
+            (Action::Setup(SWARM), "setup swarm"),
             (Action::Draw(Knob::Ttl, 110), "with ttl 110"),
             (Action::Ask(FIRST, ask), "ask t2/s1/h+shared"),
             (Action::Ask(ProcessId(2), ask), "ask p2 t2/s1/h+shared"),

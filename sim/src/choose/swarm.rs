@@ -66,6 +66,8 @@ const fn kind(action: &Action) -> Option<u32> {
             crate::ask::Oddity::Model | crate::ask::Oddity::OtherModel => Some(38),
             crate::ask::Oddity::Once => Some(39),
             crate::ask::Oddity::Pinned(_) => Some(40),
+            crate::ask::Oddity::Issues | crate::ask::Oddity::Continues => Some(48),
+            crate::ask::Oddity::Foreign | crate::ask::Oddity::Mixed => Some(49),
         },
         Action::Linger(_) => Some(41),
         Action::Outage => Some(42),
@@ -74,6 +76,10 @@ const fn kind(action: &Action) -> Option<u32> {
         Action::Replace(_) => Some(45),
         Action::RemoveAccount(_) => Some(46),
         Action::ResetKey(_) => Some(47),
+        Action::Drain(_) => Some(50),
+        Action::MovePool(_) => Some(51),
+        Action::ErasePool => Some(52),
+        Action::Talk(_, false) => Some(53),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use homing_sim::scope::Scope;
 use serde_json::json;
 
 use super::progress::{Progress, rate};
+use super::source::TraceArgs;
 use super::{BROKEN, HOLDS, INCONCLUSIVE, cores, say, show};
 
 #[derive(Args, Debug)]
@@ -17,8 +18,8 @@ pub(super) struct CheckArgs {
     /// Which world: tiny, tiny-shared, small or night
     #[arg(long, default_value = "tiny", value_parser = scope)]
     scope: Scope,
-    /// Most states
-    #[arg(long, default_value_t = 4_000_000_000)]
+    /// Most states; a million of them take about 3 GiB
+    #[arg(long, default_value_t = 4_000_000)]
     states: usize,
     /// Threads [default: one for each core]; the results do not depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
@@ -26,9 +27,12 @@ pub(super) struct CheckArgs {
     /// Says every few seconds how far it is, also where standard error is no terminal
     #[arg(long)]
     progress: bool,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
-fn scope(name: &str) -> Result<Scope, String> {
+/// A scope by its name.
+pub(super) fn scope(name: &str) -> Result<Scope, String> {
     let all = || Scope::all().iter().map(|scope| scope.name).collect::<Vec<_>>().join(", ");
     Scope::named(name).ok_or_else(|| format!("{name:?} is no scope: give one of {}", all()))
 }
@@ -57,10 +61,15 @@ pub(super) fn check(args: &CheckArgs, plant: Option<Plant>, as_json: bool) -> u8
         print(&search, &explored, seconds)
     }
     match &explored.failed {
-        Some(_) => BROKEN,
+        Some(report) => args.keep.keep_report(&plan(&search), report, BROKEN),
         None if explored.complete => HOLDS,
         None => INCONCLUSIVE,
     }
+}
+
+/// How a broken run of the search is run again.
+fn plan(search: &Search) -> Plan {
+    Plan { scope: Some(search.scope.clone()), plant: search.plant, settle: false, trace: true, ..Plan::default() }
 }
 
 fn print_json(search: &Search, explored: &Explored) {
@@ -85,9 +94,7 @@ fn print(search: &Search, explored: &Explored, seconds: f64) {
     say!("{seconds:.1} s, {:.0} states a second, {}", rate(explored.states as u64, seconds), memory());
     match &explored.failed {
         Some(report) => {
-            let plan =
-                Plan { scope: Some(search.scope.clone()), plant: search.plant, settle: false, ..Plan::default() };
-            let _ = write!(std::io::stdout(), "{}", report.timeline(&plan));
+            let _ = write!(std::io::stdout(), "{}", report.timeline(&plan(search)));
         }
         None if explored.complete => say!("every rule held in every one of them"),
         None => say!("inconclusive: there are more states; raise --states"),

@@ -1,9 +1,17 @@
 //! The commands. Exit status: 0 it holds, 1 a rule is broken, 2 inconclusive, 3 usage.
 
+mod bugs;
 mod check;
 mod corpus;
+mod debug;
+mod doctor;
+mod picture;
+mod planted;
 mod progress;
+mod replay;
+mod scenario;
 mod show;
+mod source;
 mod sweep;
 
 use std::process::ExitCode;
@@ -11,8 +19,10 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, error::ErrorKind};
 use homing_sim::choose::{self, Chooser, Listed, Schedule};
 use homing_sim::plant::Plant;
-use homing_sim::run::{Plan, run};
-use homing_sim::shrink::shrink;
+use homing_sim::run::Plan;
+use homing_sim::trace::record;
+
+use self::source::{SourceArgs, TraceArgs};
 
 /// It holds.
 pub(crate) const HOLDS: u8 = 0;
@@ -21,7 +31,7 @@ pub(crate) const BROKEN: u8 = 1;
 /// Nothing interesting happened, or not everything was visited.
 pub(crate) const INCONCLUSIVE: u8 = 2;
 /// The command line cannot be read.
-const USAGE: u8 = 3;
+pub(crate) const USAGE: u8 = 3;
 
 /// Prints; a reader that closed the pipe has seen enough.
 macro_rules! say {
@@ -51,10 +61,14 @@ struct Cli {
 enum Command {
     /// One run, as a time line
     Run(RunArgs),
-    /// The run of recorded choices, as a time line
-    Replay(ChoiceArgs),
-    /// A smaller list of choices that breaks the same rule
-    Shrink(ChoiceArgs),
+    /// A run once more, as a time line; says where a trace of another version goes another way
+    Replay(ReplayArgs),
+    /// A smaller run that breaks the same rule
+    Shrink(ReplayArgs),
+    /// A run as a picture: text, a mermaid diagram, a page to click through
+    Show(picture::ShowArgs),
+    /// Goes through a run step by step, forth and back, and tries what would have happened otherwise
+    Debug(debug::DebugArgs),
     /// Many runs; fails when a rule breaks, inconclusive when a required situation was not reached
     Sweep(sweep::SweepArgs),
     /// Every interleaving of a small world
@@ -66,7 +80,13 @@ enum Command {
     /// The situations a sweep has to reach
     Marks,
     /// Puts known bugs in and demands that each is caught by its oracle
-    Planted(PlantedArgs),
+    Planted(planted::PlantedArgs),
+    /// The bug base: schedules that broke a rule once
+    Bugs(bugs::BugsArgs),
+    /// Whether the simulator itself is in order
+    Doctor(doctor::DoctorArgs),
+    /// Stories: scripts that are played and compared with their golden transcripts
+    Scenario(scenario::ScenarioArgs),
 }
 
 #[derive(Args, Debug)]
@@ -77,31 +97,25 @@ struct RunArgs {
     /// Choices with dots between, each taken modulo the number of enabled actions
     #[arg(long, value_parser = list)]
     choices: Option<std::sync::Arc<Vec<u16>>>,
+    /// A person chooses: reads commands as `debug` does, in a fresh world
+    #[arg(long, conflicts_with_all = ["seed", "choices", "schedule", "steps"])]
+    human: bool,
     /// Most chosen steps
     #[arg(long, default_value_t = 80)]
     steps: usize,
     /// How the run is made from its seed: mixed, seeded, swarm or pct
     #[arg(long, default_value = "mixed", value_parser = sweep::schedule)]
     schedule: Schedule,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 #[derive(Args, Debug)]
-struct ChoiceArgs {
-    /// Choices with dots between
-    #[arg(long, value_parser = list)]
-    choices: std::sync::Arc<Vec<u16>>,
-}
-
-#[derive(Args, Debug)]
-struct PlantedArgs {
-    /// One bug, by name
-    name: Option<String>,
-    /// All of them
-    #[arg(long, conflicts_with = "name")]
-    all: bool,
-    /// Most runs for each
-    #[arg(short = 'n', long, default_value_t = 5_000)]
-    runs: u64,
+struct ReplayArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 fn plant(name: &str) -> Result<Plant, String> {
@@ -128,26 +142,29 @@ pub(crate) fn main() -> ExitCode {
 fn command(cli: &Cli) -> u8 {
     let plan = Plan { plant: cli.plant, trace: true, ..Plan::default() };
     match &cli.command {
+        Command::Run(args) if args.human => debug::human(&plan, &args.keep),
         Command::Run(args) => match &args.choices {
-            Some(choices) => one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), cli.json),
+            Some(choices) => {
+                one(&Plan { steps: choices.len(), ..plan }, &mut Listed::new(choices), &args.keep, cli.json)
+            }
             None => {
                 let mut chooser = args.schedule.chooser(args.seed, args.steps);
-                one(&Plan { steps: args.steps, ..plan }, chooser.as_mut(), cli.json)
+                one(&Plan { steps: args.steps, ..plan }, chooser.as_mut(), &args.keep, cli.json)
             }
         },
-        Command::Replay(args) => {
-            one(&Plan { steps: args.choices.len(), ..plan }, &mut Listed::new(&args.choices), cli.json)
-        }
-        Command::Shrink(args) => match shrink(&plan, &args.choices) {
-            Some(shrunk) => show::shrunk(&plan, args.choices.len(), &shrunk, cli.json),
-            None => show::nothing_to_shrink(),
-        },
+        Command::Replay(args) => replay::replay(&args.source, &args.keep, &plan, cli.json),
+        Command::Shrink(args) => replay::smaller(&args.source, &args.keep, &plan, cli.json),
+        Command::Show(args) => picture::show(args, &plan),
+        Command::Debug(args) => debug::debug(args, &plan),
         Command::Sweep(args) => sweep::sweep(args, cli.plant, cli.json),
         Command::Check(args) => check::check(args, cli.plant, cli.json),
         Command::Corpus(args) => corpus::corpus(args),
         Command::Oracles => show::oracles(cli.json),
         Command::Marks => show::marks(cli.json),
-        Command::Planted(args) => show::planted(args.name.as_deref(), args.all, args.runs, cli.json),
+        Command::Bugs(args) => bugs::bugs(args, cli.plant, cli.json),
+        Command::Doctor(args) => doctor::doctor(args, cli.json),
+        Command::Scenario(args) => scenario::run(args, cli.plant, cli.json),
+        Command::Planted(args) => planted::run(args, cli.json),
     }
 }
 
@@ -156,6 +173,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
-fn one(plan: &Plan, chooser: &mut dyn Chooser, json: bool) -> u8 {
-    show::one(plan, &run(plan, chooser), json)
+fn one(plan: &Plan, chooser: &mut dyn Chooser, keep: &TraceArgs, json: bool) -> u8 {
+    let (report, trace) = record(plan, chooser);
+    let status = show::recorded(plan, &report, &trace, json);
+    keep.keep(|| trace, status)
 }

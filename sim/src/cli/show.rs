@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use homing_sim::choose::Seeded;
 use homing_sim::marks;
 use homing_sim::oracle;
-use homing_sim::plant::{PLANTS, Plant};
-use homing_sim::run::{Plan, Report, run};
-use homing_sim::shrink::{Shrunk, shrink};
+use homing_sim::run::{Plan, Report};
+use homing_sim::shrink::Shrunk;
+use homing_sim::timeline::Line;
+use homing_sim::trace::Trace;
 use serde_json::{Value, json};
 
 use super::{BROKEN, HOLDS, INCONCLUSIVE, say};
@@ -33,6 +33,15 @@ pub(super) fn one(plan: &Plan, report: &Report, as_json: bool) -> u8 {
         }
     }
     status(report)
+}
+
+/// A run that was recorded.
+pub(super) fn recorded(plan: &Plan, report: &Report, trace: &Trace, as_json: bool) -> u8 {
+    let mut lines: Vec<Line> = trace.steps.iter().flat_map(|step| &step.events).cloned().collect();
+    if let Some(violation) = &report.violation {
+        Line::close(&mut lines, violation);
+    }
+    one(plan, &Report { lines, ..report.clone() }, as_json)
 }
 
 pub(super) fn nothing_to_shrink() -> u8 {
@@ -68,46 +77,4 @@ pub(super) fn marks(as_json: bool) -> u8 {
         }
     }
     HOLDS
-}
-
-/// Without a name and without `--all`: the list.
-pub(super) fn planted(name: Option<&str>, all: bool, runs: u64, as_json: bool) -> u8 {
-    if name.is_none() && !all {
-        PLANTS.iter().for_each(|(plant, oracle)| say!("{:<24} is to be caught by {oracle}", plant.name()));
-        say!("none was run: name one, or run them with --all");
-        return HOLDS;
-    }
-    let chosen: Vec<_> = PLANTS.iter().filter(|(p, _)| name.is_none_or(|name| p.name() == name)).collect();
-    if chosen.is_empty() {
-        say!("no planted bug has that name; `homing-sim planted` lists them");
-        return super::USAGE;
-    }
-    let missed = chosen.into_iter().filter(|(plant, oracle)| !caught(*plant, oracle, runs, as_json)).count();
-    if missed == 0 { HOLDS } else { BROKEN }
-}
-
-fn caught(plant: Plant, oracle: &str, runs: u64, as_json: bool) -> bool {
-    let plan = Plan { plant: Some(plant), ..Plan::default() };
-    let hit = (0..runs).find_map(|seed| {
-        let report = run(&plan, &mut Seeded::new(seed));
-        report.violation.as_ref().is_some_and(|v| v.oracle == oracle).then_some((seed, report))
-    });
-    let small = hit.as_ref().and_then(|(_, report)| shrink(&plan, &report.choices));
-    match (&hit, &small) {
-        (Some((seed, report)), Some(small)) => {
-            let (long, short) = (report.choices.len(), small.report.choices.len());
-            if as_json {
-                say!(
-                    "{}",
-                    json!({ "plant": plant.name(), "oracle": oracle, "seed": seed, "choices": long,
-                            "shrunk": short, "command": small.report.command(&plan) })
-                );
-            } else {
-                say!("{:<24} {oracle:<7} seed {seed:<5} {long:>3} -> {short:>2} choices", plant.name());
-                say!("    {}", small.report.command(&plan));
-            }
-        }
-        _ => say!("{:<24} {oracle:<7} MISSED in {runs} runs", plant.name()),
-    }
-    hit.is_some()
 }

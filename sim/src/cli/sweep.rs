@@ -13,6 +13,7 @@ use homing_sim::sweep::{Sweep, Swept};
 use serde_json::{Value, json};
 
 use super::progress::{Progress, rate};
+use super::source::TraceArgs;
 use super::{BROKEN, HOLDS, INCONCLUSIVE, USAGE, cores, say, show};
 
 /// A shorter run goes through too little to mean anything.
@@ -47,6 +48,8 @@ pub(super) struct SweepArgs {
     /// Says every few seconds how far it is, also where standard error is no terminal
     #[arg(long)]
     progress: bool,
+    #[command(flatten)]
+    keep: TraceArgs,
 }
 
 pub(super) fn schedule(name: &str) -> Result<Schedule, String> {
@@ -106,7 +109,10 @@ pub(super) fn sweep(args: &SweepArgs, plant: Option<Plant>, as_json: bool) -> u8
     } else {
         print(&sweep, &swept, progress.spent())
     }
-    status(&swept)
+    match &swept.failed {
+        Some((_, report)) => args.keep.keep_report(&sweep.plan, report, status(&swept)),
+        None => status(&swept),
+    }
 }
 
 fn status(swept: &Swept) -> u8 {

@@ -41,7 +41,7 @@ impl Frame {
     /// Whether the name is one of those that are ranked.
     const fn ranks(&self, name: Name, value: u64) -> bool {
         match name {
-            Name::Row | Name::Epoch => true,
+            Name::Row | Name::Epoch | Name::Revision => true,
             Name::Seq => value > self.durable.0,
             Name::Time => self.ordered_past && value <= self.now.0,
             Name::Tenant | Name::Digest => false,
@@ -70,7 +70,7 @@ impl Names {
     fn canonical(&self, name: Name, value: u64, renaming: &Renaming) -> u64 {
         let Frame { now, .. } = self.frame;
         match name {
-            Name::Row | Name::Epoch => self.rank(name, value),
+            Name::Row | Name::Epoch | Name::Revision => self.rank(name, value),
             Name::Seq if self.frame.ranks(name, value) => 1 + self.rank(name, value),
             Name::Seq => 0,
             // Counted back from now, so that what lies ahead of it is as far from it as it was.

@@ -66,7 +66,7 @@ fn words(scope: &Scope, tenant: u32) -> Vec<u64> {
     for form in scope.forms {
         for session in 0..scope.sessions {
             let ask = Ask { tenant: homing_core::ids::TenantId(tenant), session, form: *form, oddity: Oddity::Plain };
-            let mut keys: Vec<_> = ask.request(Time(0)).keys.iter().collect();
+            let mut keys: Vec<_> = ask.keys(&format!("user:{tenant}")).iter().collect();
             keys.sort_by_key(|key| key.kind);
             words.extend(keys.iter().map(|key| word(&key.digest)));
         }

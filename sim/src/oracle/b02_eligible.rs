@@ -1,6 +1,7 @@
 //! B2.
 
 use homing_core::fleet::Standing;
+use homing_core::ids::PoolId;
 use homing_core::row::State;
 
 use super::{Oracle, Verdict, must};
@@ -24,7 +25,10 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     }
     let (model, now) = (story.request.model, moment.now);
     let home = story.last_view().is_some_and(|v| v.state == State::Bound && v.account == *account);
-    let keeps = home || story.request.pin == Some(*account);
+    let keeps = home || story.pin() == Some(*account);
     let eligible = known.is_some_and(|a| if keeps { a.keeps(model, now) } else { a.eligible(model, now) });
+    let pools = moment.scope.pools_of(*account);
+    let in_pool = pools.contains(&story.request.pool) || (pools.is_empty() && story.request.pool == PoolId::DEFAULT);
+    must(in_pool, || format!("{turn:?} goes to {account:?}, which is not in {:?}", story.request.pool))?;
     must(eligible, || format!("{turn:?} goes to {account:?}, which is not eligible: {known:?}"))
 }

@@ -19,10 +19,13 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let (Some(view), Some((Op::Look | Op::Reserve { .. }, _))) = (story.last_view(), story.told.last()) else {
         return Ok(());
     };
-    if story.request.pin.is_some() || story.tried(*account) || view.state != State::Bound {
+    if story.pinned() || story.tried(*account) || view.state != State::Bound {
         return Ok(());
     }
     let home = view.account;
-    let skipped = *account != home && moment.serves(home, story) && !story.tried(home);
+    let keeps = moment.fleet.get(home).is_some_and(|a| {
+        a.keeps(story.request.model, moment.now) && a.is_in(story.request.pool) && !a.cools(moment.now)
+    });
+    let skipped = *account != home && keeps && !story.tried(home);
     must(!skipped, || format!("{turn:?} goes to {account:?} though its home {home:?} serves"))
 }

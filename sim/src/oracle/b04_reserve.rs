@@ -22,7 +22,7 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             must(stands, || format!("{turn:?} was told that it reserved {account:?}, but no such row stands"))
         }
         Event::Dial { turn, account, .. } => match moment.history.story(*turn) {
-            Some(story) if story.identified() && story.request.pin.is_none() => dial(event, story, *account, moment),
+            Some(story) if story.identified() && !story.pinned() => dial(event, story, *account, moment),
             _ => Ok(()),
         },
         Event::Row { before: Some(before), after: Some(after), .. } => {

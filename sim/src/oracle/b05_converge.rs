@@ -94,7 +94,7 @@ fn winner(story: &Story) -> Option<Option<View>> {
 fn dial(turn: crate::event::TurnId, account: homing_core::ids::AccountId, moment: &Moment<'_>) -> Verdict {
     let Some(story) = moment.history.story(turn) else { return Ok(()) };
     let Some(view) = story.last_view() else { return Ok(()) };
-    if story.request.pin.is_some() || story.tried(account) {
+    if story.pinned() || story.tried(account) {
         return Ok(());
     }
     let agreed = account == view.account || view.pending == Some(account);

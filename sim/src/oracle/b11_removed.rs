@@ -9,7 +9,7 @@ use crate::world::Moment;
 
 pub(super) const ORACLE: Oracle = Oracle {
     id: "B11",
-    says: "From the moment an account is gone no attempt on it starts, and once its bindings were erased no success from before binds to it.",
+    says: "From the moment an account is gone no attempt on it starts; only then are its bindings erased, and no success from before binds to it again.",
     see,
 };
 
@@ -20,6 +20,8 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             must(!gone, || format!("{turn:?} goes to {account:?}, which is gone"))
         }
         Event::Erased(Erasure::Account(account), _) => {
+            let gone = moment.directory.get(account).is_none_or(|s| *s == Standing::Gone);
+            must(gone, || format!("{account:?} is there, and its bindings were erased"))?;
             let left = moment.table.into_iter().flat_map(|t| t.rows()).find(|row| row.account == *account);
             must(left.is_none(), || format!("{left:?} survived the erasure of its account"))
         }

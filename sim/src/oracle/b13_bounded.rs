@@ -11,7 +11,7 @@ use crate::world::Moment;
 
 pub(super) const ORACLE: Oracle = Oracle {
     id: "B13",
-    says: "Rows stay within the caps, a tenant's own reservations and then its soonest bindings go first, and a tenant below its fair share loses none.",
+    says: "Rows stay within the caps, a tenant's own reservations and then its soonest bindings go first, a tenant below its fair share loses none, and a purge takes all that expired and nothing else.",
     see,
 };
 
@@ -24,6 +24,9 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
         Event::Purged(gone) => {
             let left = table.rows().filter(|row| !row.live(moment.store_now)).count();
             must(left == 0 || *gone >= PURGE_BATCH, || format!("{left} expired rows are left after a purge"))
+        }
+        Event::Row { cause: Cause::Purge, before: Some(before), after: None } => {
+            must(!before.live(moment.store_now), || format!("{before:?} was purged alive"))
         }
         Event::Row { cause: Cause::Op(turn, _), before: Some(before), after: None } => {
             let by = moment.history.story(*turn).map_or(before.tenant, |s| s.request.tenant);

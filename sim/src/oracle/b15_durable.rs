@@ -30,11 +30,20 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             let rests = story.wrote.map(|(_, seq)| seq).filter(|seq| *seq > moment.disk.durable());
             must(rests.is_none(), || format!("{turn:?} ends before {rests:?} is durable"))
         }
-        Event::Ended(turn, Outcome::Served) if story.released == Some(true) && story.identified() => {
-            after_crash(*turn, story, moment)
+        Event::Ended(turn, Outcome::Served) if story.released == Some(true) => {
+            pin_after_crash(*turn, story, moment)?;
+            if story.identified() { after_crash(*turn, story, moment) } else { Ok(()) }
         }
         _ => Ok(()),
     }
+}
+
+/// The id that a success brought pins to its account also after a crash, unless its tenant was deleted meanwhile.
+fn pin_after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
+    let (Some(anchor), Some(_)) = (story.anchors.issued, story.served) else { return Ok(()) };
+    let stands = moment.table.and_then(|table| table.pins().find(|pin| pin.anchor == anchor));
+    let kept = stands.is_none_or(|pin| moment.disk.pin(&anchor) == Some(pin));
+    must(kept, || format!("{turn:?} ended; after a crash the id it brought is not known: {stands:?}"))
 }
 
 /// Nobody is told of a write that the store did not make.
@@ -54,14 +63,17 @@ fn after_crash(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
         return Ok(());
     }
     let (tenant, keys) = (story.request.tenant, story.request.keys);
+    // A crash may take a sixteenth off a life; what is left of it has to be found.
+    let slack = moment.scope.settings.ttl_of(story.request.keys.policy()).unwrap_or_default().0 / 16;
     // Another row or generation is another turn's business, and so is the life that others added to this one's.
-    let own = |row: &Row| story.life.is_some_and(|(fence, life)| fence == row.view().fence && life > moment.store_now);
+    let own = |row: &Row| {
+        story.life.is_some_and(|(fence, life)| fence == row.view().fence && life.0 > moment.store_now.0 + slack)
+    };
     let stands = table.session(tenant, &keys, moment.wall);
     let Some(row) = stands.filter(|row| row.state == State::Bound && row.account == account && own(row)) else {
         return Ok(());
     };
     let (twin, _) = moment.disk.restore(moment.scope.caps);
-    let slack = moment.scope.settings.ttl.0 / 16;
     for key in story.held.iter() {
         let mut alone = Keys::default();
         alone.add(key);

@@ -14,7 +14,7 @@ pub(super) const ORACLE: Oracle = Oracle {
 
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Event::Row { cause: Cause::Op(turn, op), before, after: Some(after) } = event else { return Ok(()) };
-    let Some(pin) = moment.history.story(*turn).and_then(|s| s.request.pin) else { return Ok(()) };
+    let Some(pin) = moment.history.story(*turn).and_then(|s| s.pin()) else { return Ok(()) };
     if !matches!(op, Op::Complete { .. }) {
         return Err(format!("{turn:?} is pinned and wrote {after:?} before it succeeded"));
     }

@@ -20,6 +20,7 @@ mod b16_switch;
 mod b17_pins;
 mod limits;
 mod live;
+mod policy;
 mod r1_pins;
 mod r2_spent;
 mod r3_visible;
@@ -51,11 +52,12 @@ pub struct Oracle {
 }
 
 /// All oracles. Of several that see the same fault, the first one names it: the more particular come first.
-pub const ALL: [&Oracle; 26] = [
+pub const ALL: [&Oracle; 27] = [
     &r1_pins::ORACLE,
     &r3_visible::ORACLE,
     &limits::ORACLE,
     &b14_isolation::ORACLE,
+    &policy::ORACLE,
     &b01_no_identity::ORACLE,
     &b16_switch::ORACLE,
     &b11_removed::ORACLE,
@@ -120,7 +122,9 @@ impl Moment<'_> {
     #[must_use]
     pub fn serves(&self, account: AccountId, story: &Story) -> bool {
         let known = self.fleet.get(account);
-        known.is_some_and(|a| a.eligible(story.request.model, self.now) && !a.cools(self.now))
+        known.is_some_and(|a| {
+            a.eligible(story.request.model, self.now) && a.is_in(story.request.pool) && !a.cools(self.now)
+        })
     }
 
     /// The row an answer speaks of, as the table has it now.

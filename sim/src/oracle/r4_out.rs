@@ -17,6 +17,7 @@ pub(super) const ORACLE: Oracle = Oracle {
 
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     let Event::Ended(turn, Outcome::Out(out)) = event else { return Ok(()) };
+    let pool = moment.history.story(*turn).map(|story| story.request.pool).unwrap_or_default();
     match *out {
         Out::Soon { retry_after } => {
             let sane = retry_after >= Millis::secs(1) && retry_after <= Millis::secs(60);
@@ -26,17 +27,17 @@ fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
             must(until > moment.now, || format!("{turn:?} was told of a reset that has passed: {until:?}"))?;
         }
         Out::Empty => {
-            let any = moment.fleet.iter().any(|a| a.standing != Standing::Gone);
+            let any = moment.fleet.iter().any(|a| a.standing != Standing::Gone && a.is_in(pool));
             must(!any, || format!("{turn:?} was told that there are no accounts"))?;
         }
         Out::NoModel => {
-            let any = moment.fleet.iter().any(|a| a.standing == Standing::Usable);
+            let any = moment.fleet.iter().any(|a| a.standing == Standing::Usable && a.is_in(pool));
             must(any, || format!("{turn:?} was told of a model that nobody is there to refuse"))?;
         }
         Out::Later => {}
     }
     match moment.history.story(*turn) {
-        Some(story) if story.request.pin.is_none() => justified(*turn, story, moment),
+        Some(story) if !story.pinned() => justified(*turn, story, moment),
         _ => Ok(()),
     }
 }
@@ -46,7 +47,7 @@ fn justified(turn: TurnId, story: &Story, moment: &Moment<'_>) -> Verdict {
     if late || story.distinct() >= moment.scope.attempts() {
         return Ok(());
     }
-    let mut left = moment.fleet.iter().filter(|a| !story.tried(a.id));
+    let mut left = moment.fleet.iter().filter(|a| !story.tried(a.id) && a.is_in(story.request.pool));
     let left = left.find(|a| {
         let probed = a.cools(moment.now) && moment.history.under_way(a.id, turn).next().is_some();
         a.eligible(story.request.model, moment.now) && !probed

@@ -16,7 +16,7 @@ pub(super) const ORACLE: Oracle = Oracle {
 fn see(event: &Event, moment: &Moment<'_>) -> Verdict {
     match event {
         Event::Dial { turn, account, reason: Reason::Guessed, .. } => {
-            let Some(story) = moment.history.story(*turn) else { return Ok(()) };
+            let Some(story) = moment.history.story(*turn).filter(|story| !story.tried(*account)) else { return Ok(()) };
             let seen = story.request.last_seen.filter(|seen| moment.serves(*seen, story) && !story.tried(*seen));
             must(seen.is_none_or(|seen| seen == *account), || {
                 format!("{turn:?} guesses {account:?}; its process last saw it at {seen:?}, which serves")

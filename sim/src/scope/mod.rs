@@ -7,7 +7,7 @@ mod named;
 pub use budget::Budget;
 pub use knob::{Draft, Knob};
 
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::settings::{Caps, Settings};
 use homing_core::time::Millis;
 
@@ -47,6 +47,10 @@ pub struct Scope {
     pub forms: &'static [Form],
     /// Whether requests with pins, with models, and ones that cannot be repeated are made as well.
     pub odd_requests: bool,
+    /// Whether clients name ids that pin their requests (R1).
+    pub anchors: bool,
+    /// Whether there are two pools, with an account in both.
+    pub pools: bool,
     /// Most requests open at once.
     pub open: usize,
     /// How attempts may fail.
@@ -64,7 +68,10 @@ pub struct Scope {
 }
 
 /// The fixed worlds of random runs; the first choice of a run names one, or [`SWARM`].
-pub const PROFILES: u8 = 9;
+pub const PROFILES: u8 = 13;
+
+/// The pool besides the default one.
+pub const OTHER_POOL: PoolId = PoolId(1);
 
 /// How the clocks move: less than a cooling, more than one, past half a life, past a whole one.
 const SPANS: [Millis; 4] = [Millis::secs(1), Millis::secs(6), Millis::secs(31), Millis::secs(61)];
@@ -90,6 +97,8 @@ impl Scope {
             sessions: 2,
             forms: &FORMS,
             odd_requests: true,
+            anchors: false,
+            pools: false,
             open: 5,
             fails: &FAULTS,
             operators: true,
@@ -106,6 +115,7 @@ impl Scope {
         // Two processes that share a database.
         let shared =
             Self { name: "shared", processes: 2, store: StoreKind::Racing, skews: FAR_OFF, outages: true, ..roomy };
+        let talking = Settings { conversation: Some(Millis::secs(100)), ..roomy.settings };
         match n % PROFILES {
             0 => roomy,
             // One session, plain requests: races about one row.
@@ -151,7 +161,32 @@ impl Scope {
                 ..shared
             },
             // Caps that bite in the database.
-            _ => Self { name: "shared-tight", sessions: 3, caps: Caps { total: 5, tenant: 3 }, ..shared },
+            8 => Self { name: "shared-tight", sessions: 3, caps: Caps { total: 5, tenant: 3 }, ..shared },
+            // Conversations, and the sessions behind them.
+            9 => Self { name: "conversations", forms: &[Form::Thread, Form::Header], settings: talking, ..roomy },
+            // Ids that pin.
+            10 => Self { name: "anchors", anchors: true, forms: &[Form::Header, Form::Nothing], ..roomy },
+            // Two pools, accounts that drain, conversations that live in a pool.
+            11 => Self { name: "pools", pools: true, forms: &[Form::Header, Form::Thread], settings: talking, ..roomy },
+            // All of that in two processes that share a database.
+            _ => Self {
+                name: "shared-all",
+                anchors: true,
+                pools: true,
+                forms: &[Form::Header, Form::Thread],
+                settings: talking,
+                ..shared
+            },
+        }
+    }
+
+    /// The pools that name an account of this world; none: it is in the default pool.
+    #[must_use]
+    pub fn pools_of(&self, account: AccountId) -> &'static [PoolId] {
+        match account.0 {
+            2 if self.pools => &[PoolId::DEFAULT, OTHER_POOL],
+            3 if self.pools => &[OTHER_POOL],
+            _ => &[],
         }
     }
 

@@ -5,10 +5,11 @@ use homing_core::fleet::Standing;
 use homing_core::time::{Millis, Time};
 use homing_core::turn::{Effect, Renewal, Reply};
 
-use super::World;
+use super::{World, planted};
 use crate::action::{Action, Fault, Refreshed};
 use crate::event::{Event, ProcessId, TurnId};
 use crate::plant::Plant;
+use crate::scope::OTHER_POOL;
 use crate::scope::{Draft, Knob, SWARM, Scope};
 
 /// How far a wall clock is set back or forth at once, in milliseconds.
@@ -23,6 +24,8 @@ pub struct Violation {
     pub text: String,
     /// At which step.
     pub step: u32,
+    /// At which observation of that step, counted from 0.
+    pub event: usize,
 }
 
 impl std::fmt::Display for Violation {
@@ -79,8 +82,13 @@ impl World {
             Action::Reboot => self.reboot(),
             Action::Mend(account) => self.place(account, Standing::Usable),
             Action::Disable(account) => self.place(account, Standing::Disabled),
+            Action::Drain(account) => self.place(account, Standing::Draining),
+            Action::MovePool(tenant) => self.move_pool(tenant),
+            Action::ErasePool => self.erase(homing_core::row::Scope::Pool(OTHER_POOL)),
+            Action::Talk(process, on) => self.talk(process, on),
             Action::Vanish(account) => self.place(account, Standing::Gone),
             Action::Replace(account) => self.replace(account),
+            Action::Garble(account) => self.garble(account),
             Action::EraseAccount(account) | Action::RemoveAccount(account) => self.erase_account(account),
             Action::EraseTenant(tenant) => self.erase(homing_core::row::Scope::Tenant(tenant)),
             Action::ClearRow(tenant) => self.clear_row(tenant),
@@ -131,11 +139,14 @@ impl World {
         let Some(account) = self.open(id).and_then(|open| open.turn.account()) else { return };
         self.issue_token(id, account);
         self.emit(Event::Served(id, account));
-        self.resume(id, Reply::Served { issued: false });
+        self.after_success(id, account);
+        let issued = self.open(id).is_some_and(|open| open.anchors.issued.is_some());
+        self.resume(id, Reply::Served { issued });
     }
 
     fn show(&mut self, id: TurnId) {
         self.emit(Event::Shown(id));
+        self.after_head(id);
         if self.plant == Some(Plant::RetriesAfterVisible)
             && let Some(open) = self.turns.get_mut(&id)
         {
@@ -164,18 +175,20 @@ impl World {
     fn fail(&mut self, id: TurnId, fault: Fault) {
         let Some(open) = self.open(id) else { return };
         let Some(account) = open.turn.account() else { return };
-        let failure = failure(fault, self.clock(open.process));
+        let (process, now) = (open.process, self.clock(open.process));
+        let failure = planted::said(self.plant, failure(fault, now));
         let before = (open.effect == Effect::Stream).then(|| open.before_visible.clone()).flatten();
         self.emit(Event::Failed(id, account, failure));
-        if self.plant == Some(Plant::RenewsOnFailure) {
-            self.renew_anyway(id);
+        self.after_failure(id, account);
+        if let Some(process) = self.processes.get_mut(&process).and_then(Option::as_mut) {
+            planted::blame(self.plant, &mut process.fleet, account, Some(failure), now);
         }
         if let Some(before) = before
             && let Some(open) = self.turns.get_mut(&id)
         {
             open.turn = before;
         }
-        self.resume(id, Reply::Failed(failure));
+        self.resume(id, Reply::Failed(planted::heard(self.plant, failure)));
     }
 
     /// Delivers the store's late answer.

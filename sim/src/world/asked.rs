@@ -2,20 +2,21 @@
 
 use homing_core::ids::{Epoch, TenantId};
 use homing_core::key::Keys;
+use homing_core::pin::Pinned;
 use homing_core::row::View;
 use homing_core::store::{Answer, Op, Subject};
 use homing_core::table::Table;
 use homing_core::time::{Millis, Time};
-use homing_core::turn::Request;
 
-use super::World;
+use super::{World, flight::Statement};
 use crate::event::{Cause, TurnId};
 use crate::plant::Plant;
 
 /// Asks the table at `wall`.
-pub(super) fn ask_table(table: &mut Table, plant: Option<Plant>, request: &Request, op: Op, wall: Time) -> Answer {
-    let (tenant, keys) = (request.tenant, request.keys);
-    let subject = Subject::new(tenant, &keys);
+pub(super) fn ask_table(table: &mut Table, plant: Option<Plant>, statement: &Statement, wall: Time) -> Answer {
+    let Statement { request, anchors, op, .. } = *statement;
+    let (tenant, keys, named) = (request.tenant, request.keys, anchors.list());
+    let subject = Subject { tenant, keys: &keys, anchors: &named, issued: anchors.issued };
     match (plant, op) {
         (Some(Plant::IgnoresEpochs), Op::Complete { fence, account, ttl, pinned, inserts, .. }) => {
             let op = Op::Complete { fence, account, seen: Epoch(u64::MAX), ttl, pinned, inserts };
@@ -41,13 +42,16 @@ pub(super) fn ask_table(table: &mut Table, plant: Option<Plant>, request: &Reque
         (Some(Plant::WeakestKeyWins), Op::Look) => {
             let mut weakest = Keys::default();
             keys.iter().last().into_iter().for_each(|k| weakest.add(k));
-            return table.answer(Subject::new(tenant, &weakest), op, wall);
+            return table.answer(Subject { keys: &weakest, ..subject }, op, wall);
         }
         _ => {}
     }
     let tenant_asked = if plant == Some(Plant::SharesTenants) { TenantId(1) } else { tenant };
     let answer = table.answer(Subject { tenant: tenant_asked, ..subject }, op, wall);
     match (plant, answer, op) {
+        (Some(Plant::ServesForeignIds), Answer::Pins { found: Pinned::Foreign { .. }, epoch }, _) => {
+            Answer::Pins { found: Pinned::Nowhere, epoch }
+        }
         (Some(Plant::LoserIgnoresWinner), Answer::Found(view), Op::Reserve { account, .. }) => {
             Answer::Reserved(View { account, ..view })
         }

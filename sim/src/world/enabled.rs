@@ -124,7 +124,8 @@ impl World {
     }
 
     fn push_housekeeping(&self, out: &mut Vec<Action>) {
-        if self.store.away || self.store.table.as_ref().is_none_or(|table| table.is_empty()) {
+        let empty = |table: &homing_core::table::Table| table.is_empty() && table.pin_count() == 0;
+        if self.store.away || self.store.table.as_deref().is_none_or(empty) {
             return;
         }
         out.push(Action::Purge);
@@ -139,6 +140,10 @@ impl World {
         }
         if let Some((process, _)) = self.live().next().filter(|_| !self.settings.session_affinity) {
             out.push(Action::Affinity(process, true));
+        }
+        let talks = self.scope.as_ref().is_some_and(|scope| scope.settings.conversation.is_some());
+        if let Some((process, _)) = self.live().next().filter(|_| talks && self.settings.conversation.is_none()) {
+            out.push(Action::Talk(process, true));
         }
         if !self.store.away {
             let erasable = self.placed.keys().filter(|account| self.surely_gone(**account));
@@ -197,6 +202,9 @@ impl World {
         for (account, placed) in &self.placed {
             if *placed == Standing::Usable {
                 out.push(Action::Disable(*account));
+                if scope.pools {
+                    out.push(Action::Drain(*account));
+                }
             }
             if *placed != Standing::Gone {
                 out.push(Action::Vanish(*account));
@@ -219,12 +227,21 @@ impl World {
                 out.push(Action::ResetKey(tenant));
             }
         }
+        if scope.pools {
+            out.extend(scope.tenant_ids().map(Action::MovePool));
+            out.extend((!self.store.away).then_some(Action::ErasePool));
+        }
+        for (process, _) in self.live().filter(|_| self.settings.conversation.is_some()) {
+            out.push(Action::Talk(process, false));
+        }
         for (process, _) in self.live().filter(|_| self.settings.session_affinity) {
             out.push(Action::Affinity(process, false));
         }
         let machines = || self.processes.keys().copied();
         out.extend(machines().map(Action::WallBack));
         out.extend(machines().map(Action::WallForth));
+        let there = self.placed.iter().filter(|(_, placed)| **placed == Standing::Usable);
+        out.extend(there.map(|(account, _)| Action::Garble(*account)));
     }
 
     fn push_breakdowns(&self, scope: &Scope, out: &mut Vec<Action>) {
@@ -246,10 +263,25 @@ fn push_asks(scope: &Scope, process: ProcessId, out: &mut Vec<Action>) {
                 out.push(Action::Ask(process, Ask { tenant, session, form: *form, oddity: Oddity::Plain }));
             }
         }
+        if scope.anchors {
+            push_anchored(scope, process, tenant, out);
+        }
         if scope.odd_requests {
             push_odd(scope, process, tenant, out);
         }
     }
+}
+
+/// Requests that name ids, and those whose success brings one (R1).
+fn push_anchored(scope: &Scope, process: ProcessId, tenant: TenantId, out: &mut Vec<Action>) {
+    let ask = |session, form, oddity| Action::Ask(process, Ask { tenant, session, form, oddity });
+    for session in 0..scope.sessions {
+        for form in [Form::Header, Form::Nothing] {
+            out.extend([Oddity::Issues, Oddity::Continues].map(|oddity| ask(session, form, oddity)));
+        }
+        out.push(ask(session, Form::Header, Oddity::Foreign));
+    }
+    out.push(ask(0, Form::Header, Oddity::Mixed));
 }
 
 fn push_odd(scope: &Scope, process: ProcessId, tenant: TenantId, out: &mut Vec<Action>) {

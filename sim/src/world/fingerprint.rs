@@ -46,6 +46,7 @@ impl World {
     fn hash_state(&self, to: &mut impl Canon) {
         (self.left, &self.placed, self.settings).hash(to);
         to.set(&self.api_keys, |key, to| key.hash(to));
+        (&self.pools, &self.ids, &self.history.pins).hash(to);
         to.set(&self.tokens, |((tenant, session), (_, issuer)), to| (tenant, session, issuer).hash(to));
         self.hash_store(to);
         // Processes may change places, unless an operator speaks to the first of them.
@@ -104,7 +105,7 @@ impl World {
             Effect::Wait(_) => Effect::Wait(Millis(0)),
             other => other,
         };
-        (open.ask, &open.turn, effect, open.late, open.left).hash(to);
+        (open.ask, open.anchors, &open.turn, effect, open.late, open.left).hash(to);
         if let Some(story) = self.history.story(id) {
             self.hash_story(story, to);
         }
@@ -112,7 +113,7 @@ impl World {
 
     /// The turn goes on meanwhile, or is over.
     fn hash_left_behind(&self, statement: &Statement, to: &mut impl Canon) {
-        (&statement.request, statement.op).hash(to);
+        (&statement.request, statement.anchors, statement.op).hash(to);
         if let Some(story) = self.history.story(statement.turn) {
             self.hash_story(story, to);
         }
@@ -120,7 +121,7 @@ impl World {
 
     /// What oracles still compare with. Where in the run something happened matters only by what came behind it.
     fn hash_story(&self, story: &Story, to: &mut impl Canon) {
-        (story.api_key, story.request, story.affinity).hash(to);
+        (story.api_key, story.request, story.affinity, story.expected, story.anchors).hash(to);
         (story.asked, story.did, &story.told, &story.failures).hash(to);
         story.attempts.len().hash(to);
         for attempt in &story.attempts {

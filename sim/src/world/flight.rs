@@ -4,6 +4,7 @@ use homing_core::store::{Answer, Op};
 use homing_core::turn::Request;
 
 use super::World;
+use crate::ask::Anchors;
 use crate::event::{Cause, Event, ProcessId, TurnId};
 
 /// Most statements under way that nobody waits for; of more, the surplus never arrives.
@@ -15,6 +16,7 @@ pub(crate) struct Statement {
     pub(crate) turn: TurnId,
     pub(crate) process: ProcessId,
     pub(crate) request: Request,
+    pub(crate) anchors: Anchors,
     pub(crate) op: Op,
 }
 
@@ -44,7 +46,8 @@ impl World {
         let Some(open) = self.turns.get(&id) else { return };
         let Some(op) = Self::op_of(open).filter(writes) else { return };
         if self.may_fly() {
-            let statement = Statement { turn: id, process: open.process, request: *open.turn.request(), op };
+            let statement =
+                Statement { turn: id, process: open.process, request: *open.turn.request(), anchors: open.anchors, op };
             self.store.flying.push(statement);
             self.emit(Event::LeftBehind { turn: id, op });
         }

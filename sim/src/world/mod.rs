@@ -11,6 +11,7 @@ mod fingerprint;
 mod flight;
 mod observe;
 mod operate;
+mod planted;
 mod process;
 mod settle;
 mod store;
@@ -19,7 +20,8 @@ mod turns;
 use std::collections::BTreeMap;
 
 use homing_core::fleet::{Fleet, Standing};
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
+use homing_core::key::Digest;
 use homing_core::settings::Settings;
 use homing_core::store::{Answer, Op};
 use homing_core::time::Time;
@@ -28,7 +30,7 @@ use homing_core::turn::{Effect, Turn};
 pub use apply::Violation;
 pub use observe::Moment;
 
-use crate::ask::Ask;
+use crate::ask::{Anchors, Ask};
 use crate::event::{Event, FIRST, ProcessId, Seen, TurnId};
 use crate::history::History;
 use crate::marks::Marks;
@@ -37,6 +39,8 @@ use crate::scope::{Budget, Draft, Scope, StoreKind};
 use crate::shared::Shared;
 use process::{Offset, Process};
 use store::Store;
+
+pub(crate) use store::Statement;
 
 /// When every run begins, in milliseconds since the epoch: any fixed time will do.
 pub const BEGINNING: Time = Time(1_000_000_000);
@@ -47,6 +51,7 @@ pub(crate) struct Open {
     /// Where it lives; it dies with it.
     pub(crate) process: ProcessId,
     pub(crate) ask: Ask,
+    pub(crate) anchors: Anchors,
     pub(crate) turn: Turn,
     /// What it waits for.
     pub(crate) effect: Effect,
@@ -79,6 +84,10 @@ pub struct World {
     pub(crate) placed: BTreeMap<AccountId, Standing>,
     /// Which of its API keys each tenant uses now.
     pub(crate) api_keys: BTreeMap<TenantId, u8>,
+    /// The pool of each tenant that was moved to another.
+    pub(crate) pools: BTreeMap<TenantId, PoolId>,
+    /// The last id each session got (R1).
+    pub(crate) ids: BTreeMap<(TenantId, u8), Digest>,
     /// The last turn state each session got, and the account that issued it.
     pub(crate) tokens: BTreeMap<(TenantId, u8), (String, AccountId)>,
     pub(crate) next_turn: u32,
@@ -116,6 +125,8 @@ impl World {
             store: Store::default(),
             placed: BTreeMap::new(),
             api_keys: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            ids: BTreeMap::new(),
             tokens: BTreeMap::new(),
             next_turn: 0,
             left: Budget::NOTHING,

@@ -86,7 +86,7 @@ impl World {
         if let Err((oracle, text)) = oracle::see(&event, &moment)
             && self.violation.is_none()
         {
-            self.violation = Some(Violation { oracle, text, step: self.step });
+            self.violation = Some(Violation { oracle, text, step: self.step, event: self.seen.len() });
         }
         let facts = Facts {
             store: scope.store,
@@ -94,6 +94,7 @@ impl World {
             now,
             fleet,
             wall,
+            store_now: wall.max(self.store.newest),
             table: self.store.table.as_deref(),
             durable_id: self.store.disk.last_id(),
         };

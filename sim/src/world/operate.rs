@@ -1,12 +1,14 @@
 //! What operators and the directory of accounts do, and the store's housekeeping.
 
 use homing_core::fleet::Standing;
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::row::Scope as Erasure;
 use homing_core::time::Millis;
 
 use super::World;
 use crate::event::{Cause, Event, FIRST, ProcessId};
+use crate::plant::Plant;
+use crate::scope::OTHER_POOL;
 
 impl World {
     /// Time passes. What is set reaches every process within two seconds (B16), so none goes past a step of the clock without it.
@@ -38,6 +40,14 @@ impl World {
         self.emit(Event::Replaced { old: account, new });
         self.place(account, Standing::Gone);
         self.place(new, Standing::Usable);
+    }
+
+    /// The file of an account cannot be read. The account keeps its last good credential: nothing changes (B11).
+    pub(crate) fn garble(&mut self, account: AccountId) {
+        self.emit(Event::Garbled(account));
+        if self.plant == Some(Plant::UnreadableIsRemoval) {
+            self.erase_account(account);
+        }
     }
 
     /// The removal is certain: the account is forgotten where it is known to be gone, and its bindings go.
@@ -87,8 +97,27 @@ impl World {
         self.emit(Event::Affinity(on));
     }
 
+    /// The conversation policy is switched: at once in the process that is told, later in the others (B16).
+    pub(crate) fn talk(&mut self, id: ProcessId, on: bool) {
+        let ttl = self.scope.as_ref().and_then(|scope| scope.settings.conversation).filter(|_| on);
+        self.settings.conversation = ttl;
+        if let Some(process) = self.processes.get_mut(&id).and_then(Option::as_mut) {
+            process.settings.conversation = ttl;
+        }
+        self.emit(Event::Talk(on));
+    }
+
+    /// The tenant goes over to the other pool, with its sessions (B17).
+    pub(crate) fn move_pool(&mut self, tenant: TenantId) {
+        let pool = self.pools.entry(tenant).or_default();
+        *pool = if *pool == PoolId::DEFAULT { OTHER_POOL } else { PoolId::DEFAULT };
+        let pool = *pool;
+        self.emit(Event::MovedPool(tenant, pool));
+    }
+
     pub(crate) fn purge(&mut self) {
         let (wall, at) = (self.store_wall(), self.keeper());
+        self.purge_too_much();
         let Some(table) = &mut self.store.table else { return };
         let gone = table.purge(wall);
         self.collect(Cause::Purge);

@@ -48,6 +48,7 @@ impl World {
         let mut fleet = Fleet::new();
         for (account, placed) in self.placed.iter().filter(|(_, placed)| **placed != Standing::Gone) {
             fleet.set(*account, *placed);
+            self.seat(&mut fleet, *account);
         }
         let process = Process {
             fleet,
@@ -59,6 +60,15 @@ impl World {
             homes: BTreeMap::new(),
         };
         self.processes.insert(id, Some(process.into()));
+    }
+
+    /// Puts the account into its pools.
+    fn seat(&self, fleet: &mut Fleet, account: AccountId) {
+        if self.plant != Some(Plant::ForgetsPools)
+            && let Some(scope) = &self.scope
+        {
+            fleet.assign(account, scope.pools_of(account));
+        }
     }
 
     pub(crate) fn restart(&mut self, id: ProcessId) {
@@ -109,6 +119,11 @@ impl World {
         process.placed.insert(account, standing);
         if !blind && (standing != Standing::Gone || process.fleet.get(account).is_some()) {
             process.fleet.set(account, standing);
+            let mut fleet = std::mem::take(&mut process.fleet);
+            self.seat(&mut fleet, account);
+            if let Some(process) = self.processes.get_mut(&id).and_then(Option::as_mut) {
+                process.fleet = fleet;
+            }
         }
         self.emit_at(Some(id), Event::Stands(account, Some(standing)));
     }

@@ -1,6 +1,6 @@
 //! After the trouble: faults off, everything mended. Every request has to end, every session to settle, every row to go.
 
-use homing_core::ids::{AccountId, TenantId};
+use homing_core::ids::{AccountId, PoolId, TenantId};
 use homing_core::time::Millis;
 use homing_core::turn::Outcome;
 
@@ -13,22 +13,25 @@ use crate::event::{Event, ProcessId, TurnId};
 const STEPS_MAX: usize = 40;
 
 impl World {
-    /// Heals the world and demands progress. `each` is called after every step, to print it.
-    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    /// Heals the world and demands progress. `each` is called after every step, and with no action where only something was
+    /// observed: at the healing and at the end.
+    pub fn settle(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.scope.is_none() || self.violation.is_some() {
             return;
         }
         self.left.faults = 0;
         self.seen.clear();
         self.emit(Event::Healed);
+        each(self, None);
         let unmet = self.demand(each).err();
         if self.violation.is_none() {
             self.seen.clear();
             self.emit(Event::Settled(unmet));
+            each(self, None);
         }
     }
 
-    fn demand(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn demand(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         self.heal(each);
         self.drain(each)?;
         self.go(Action::Tick(Millis::secs(400)), each);
@@ -39,18 +42,20 @@ impl World {
         }
         for process in processes {
             for account in self.placed.keys().copied().collect::<Vec<_>>() {
+                self.pools.insert(TenantId(1), self.pool_of(account));
                 self.serves(process, account, each)?;
             }
+            self.pools.clear();
             self.takes_turns(process, each)?;
         }
-        self.go(Action::Tick(Millis::secs(24 * 3600)), each);
+        self.go(Action::Tick(Millis::secs(31 * 24 * 3600)), each);
         self.go(Action::Purge, each);
-        let left = self.store.table.as_deref().map_or(0, homing_core::table::Table::len);
-        if left > 0 { Err(format!("{left} expired rows are still there after a purge")) } else { Ok(()) }
+        let left = self.store.table.as_deref().map_or(0, |table| table.len() + table.pin_count());
+        if left > 0 { Err(format!("{left} expired rows or pins are still there after a purge")) } else { Ok(()) }
     }
 
     /// Everything is up and mended, every process has heard it, and what was left behind has landed.
-    fn heal(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    fn heal(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.store.away {
             self.go(Action::Recover, each);
         }
@@ -72,26 +77,36 @@ impl World {
         if let Some(process) = first.filter(|_| !self.settings.session_affinity) {
             self.go(Action::Affinity(process, true), each);
         }
+        let talks = self.scope.as_ref().is_some_and(|scope| scope.settings.conversation.is_some());
+        if let Some(process) = first.filter(|_| talks && self.settings.conversation.is_none()) {
+            self.go(Action::Talk(process, true), each);
+        }
         self.sync_all(each);
     }
 
-    fn sync_all(&mut self, each: &mut dyn FnMut(&Self, Action)) {
+    /// A pool the account is in.
+    fn pool_of(&self, account: AccountId) -> PoolId {
+        let pools = self.scope.as_ref().map_or(&[][..], |scope| scope.pools_of(account));
+        pools.first().copied().unwrap_or_default()
+    }
+
+    fn sync_all(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) {
         let behind: Vec<_> = self.live().filter(|(_, p)| self.has_news(p)).map(|(id, _)| id).collect();
         behind.into_iter().for_each(|process| self.go(Action::Sync(process), each));
     }
 
-    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Action)) {
+    fn go(&mut self, action: Action, each: &mut dyn FnMut(&Self, Option<Action>)) {
         if self.violation.is_none() {
             self.apply(action);
-            each(self, action);
+            each(self, Some(action));
         }
     }
 
     /// Lets every open request end.
-    fn drain(&mut self, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn drain(&mut self, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let mut enabled = Vec::new();
         let open = self.turns.len();
-        for _ in 0..=open * STEPS_MAX {
+        for _ in 0..=open * STEPS_MAX + self.store.disk.waiting() {
             if self.turns.is_empty() || self.violation.is_some() {
                 return Ok(());
             }
@@ -111,7 +126,7 @@ impl World {
         &mut self,
         process: ProcessId,
         account: AccountId,
-        each: &mut dyn FnMut(&Self, Action),
+        each: &mut dyn FnMut(&Self, Option<Action>),
     ) -> Result<(), String> {
         let id = TurnId(self.next_turn);
         let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Pinned(account) };
@@ -131,7 +146,7 @@ impl World {
     }
 
     /// Requests without identity take turns over the accounts that serve.
-    fn takes_turns(&mut self, process: ProcessId, each: &mut dyn FnMut(&Self, Action)) -> Result<(), String> {
+    fn takes_turns(&mut self, process: ProcessId, each: &mut dyn FnMut(&Self, Option<Action>)) -> Result<(), String> {
         let first = TurnId(self.next_turn);
         for _ in 0..self.placed.len() {
             let ask = Ask { tenant: TenantId(1), session: 0, form: Form::Nothing, oddity: Oddity::Plain };
@@ -140,7 +155,12 @@ impl World {
         }
         let served: std::collections::BTreeSet<_> =
             self.history.stories.range(first..).filter_map(|(_, story)| story.served).collect();
-        if served.len() == self.placed.len() || self.violation.is_some() {
+        let scope = self.scope.as_ref();
+        let in_pool = |account: &&AccountId| {
+            let pools = scope.map_or(&[][..], |scope| scope.pools_of(**account));
+            pools.is_empty() || pools.contains(&PoolId::DEFAULT)
+        };
+        if served.len() == self.placed.keys().filter(in_pool).count() || self.violation.is_some() {
             return Ok(());
         }
         Err(format!("requests without identity went only to {served:?}"))
@@ -152,7 +172,7 @@ impl World {
         &mut self,
         tenant: TenantId,
         processes: &[ProcessId],
-        each: &mut dyn FnMut(&Self, Action),
+        each: &mut dyn FnMut(&Self, Option<Action>),
     ) -> Result<(), String> {
         let mut homes = Vec::new();
         for process in processes.iter().cycle().take(processes.len().max(2)) {

@@ -7,13 +7,15 @@
 use std::collections::BTreeMap;
 
 use homing_core::ids::{RowId, Seq};
+use homing_core::key::Digest;
+use homing_core::pin::{Pin, Pinned};
 use homing_core::row::{Change, Row};
 use homing_core::settings::Caps;
 use homing_core::store::{Answer, Completion, Op};
 use homing_core::table::Table;
 use homing_core::time::{Millis, Time};
 
-use super::{World, process::Offset};
+use super::{World, planted, process::Offset};
 use crate::disk::Disk;
 use crate::event::{Cause, Event, ProcessId, TurnId};
 use crate::plant::Plant;
@@ -55,8 +57,8 @@ impl World {
 
     /// The table as its durable copy describes it; how many rows it could not take.
     pub(crate) fn restore(&mut self) -> usize {
-        let (table, refused) = self.store.disk.restore(self.caps());
-        self.store.newest = self.store.disk.rows().map(|row| row.renewed.max(row.created)).max().unwrap_or(Time(0));
+        let (table, refused) = planted::restored(self.plant, &self.store.disk, self.caps());
+        self.store.newest = self.store.disk.newest();
         self.store.table = Some(table.into());
         refused
     }
@@ -93,6 +95,9 @@ impl World {
             (Some(Plant::UnknownIsSuccess), Op::Complete { .. }) => {
                 Answer::Completed { how: Completion::Renewed, seq: Seq(0) }
             }
+            (Some(Plant::UnknownIdIsNoPin), Op::FindPins) => {
+                Answer::Pins { found: Pinned::Nowhere, epoch: homing_core::ids::Epoch(u64::MAX) }
+            }
             _ => Answer::Unknown,
         };
         self.tell(id, told);
@@ -102,10 +107,14 @@ impl World {
     fn perform(&mut self, id: TurnId) -> Option<Answer> {
         let open = self.turns.get(&id)?;
         let op = Self::op_of(open)?;
-        let statement = Statement { turn: id, process: open.process, request: *open.turn.request(), op };
+        let statement =
+            Statement { turn: id, process: open.process, request: *open.turn.request(), anchors: open.anchors, op };
         let answer = self.execute(&statement)?;
         self.emit(Event::Did { turn: id, op, answer: Some(answer) });
         self.collect(Cause::Op(id, op));
+        if op == Op::Look {
+            self.after_look(id);
+        }
         Some(answer)
     }
 
@@ -118,12 +127,15 @@ impl World {
             _ => self.store_wall(),
         };
         let table = self.store.table.as_mut()?;
-        let answer = super::asked::ask_table(table, self.plant, &statement.request, statement.op, decides);
+        let Statement { request, op, .. } = statement;
+        let asked = Statement { op: planted::op(self.plant, *op), ..*statement };
+        let answer = super::asked::ask_table(table, self.plant, &asked, decides);
+        let answer = planted::answer(self.plant, answer, request, table, &self.history, decides);
         if !racing {
             return Some(answer);
         }
         table.flush();
-        Some(match (self.plant, answer, statement.op) {
+        Some(match (self.plant, answer, *op) {
             (Some(Plant::ShowsLoserOldRow), Answer::Lost(Some(view)), Op::Pend { fence, expect, .. }) => {
                 Answer::Lost(Some(homing_core::row::View { fence, pending: expect, ..view }))
             }
@@ -139,12 +151,16 @@ impl World {
         let (mut changes, upto) = table.take_changes();
         let written = changes.iter().filter_map(|c| match c {
             Change::Put(row) => Some(row.renewed),
-            Change::Delete(_) | Change::Erased(..) | Change::PutPin(_) | Change::DropPin(_) => None,
+            Change::PutPin(pin) => Some(pin.recorded()),
+            Change::Delete(_) | Change::Erased(..) | Change::DropPin(_) => None,
         });
         let newest = written.max().unwrap_or_default();
         if self.plant == Some(Plant::LosesWrites) && upto.0 % 2 == 0 {
             changes.truncate(0);
             changes.push(Change::Delete(RowId(0)));
+        }
+        if self.plant == Some(Plant::CoalescesForEver) {
+            changes.retain(|change| !planted::only_renews(change, &self.history.rows));
         }
         self.store.disk.queue(changes, upto);
         if racing && !self.holds_back(&cause) {
@@ -152,6 +168,9 @@ impl World {
         }
         for (before, after) in self.differences() {
             self.emit(Event::Row { cause, before, after });
+        }
+        for (before, after) in self.pin_differences() {
+            self.emit(Event::Pin { cause, before, after });
         }
         self.store.newest = self.store.newest.max(newest);
     }
@@ -180,6 +199,18 @@ impl World {
             }
         }
         differences.into_values().collect()
+    }
+
+    /// The pins that are not as they were last seen, in the order of their anchors.
+    fn pin_differences(&self) -> Vec<(Option<Pin>, Option<Pin>)> {
+        let Some(table) = self.store.table.as_ref().filter(|t| t.pin_count() + self.history.pins.len() > 0) else {
+            return Vec::new();
+        };
+        let there: BTreeMap<Digest, Pin> = table.pins().map(|pin| (pin.anchor, *pin)).collect();
+        let known = &self.history.pins;
+        let anchors: std::collections::BTreeSet<_> = there.keys().chain(known.keys()).collect();
+        let pairs = anchors.into_iter().map(|anchor| (known.get(anchor).copied(), there.get(anchor).copied()));
+        pairs.filter(|(before, after)| before != after).collect()
     }
 
     /// The disk writes its oldest batch.

@@ -12,6 +12,7 @@ use homing_core::fleet::{Fleet, Standing};
 use homing_core::ids::{AccountId, TenantId};
 use homing_core::key::{Keys, SignalKind};
 use homing_core::settings::{Caps, Settings};
+use homing_core::store::Subject;
 use homing_core::table::Table;
 use homing_core::time::Time;
 use homing_core::turn::{Effect, Env, Outcome, Reply, Request, Turn};
@@ -50,7 +51,9 @@ impl World {
         let mut step = Turn::start(request, &mut Env { fleet: &mut *fleet, settings, now, word: 0 });
         loop {
             let reply = match step.effect {
-                Effect::Store(op) => Reply::Store(self.table.answer(Subject::new(request.tenant, &request.keys), op, now)),
+                Effect::Store(op) => {
+                    Reply::Store(self.table.answer(Subject::new(request.tenant, &request.keys), op, now))
+                }
                 Effect::Dial { account: dialled, .. } => {
                     account = Some(dialled);
                     Reply::Served { issued: false }

@@ -1,6 +1,7 @@
 //! A disk that refuses: serving goes on, health says so, and it heals by itself (H10, B15).
 
 use super::*;
+use crate::store::Waited;
 
 /// Breaks the disk for real as far as SQLite sees it, serves on, repairs it, and expects everything on it.
 fn breaks_and_heals(break_it: &'static str, repair_it: &'static str, expect: &str) {
@@ -20,7 +21,7 @@ fn breaks_and_heals(break_it: &'static str, repair_it: &'static str, expect: &st
     let health = store.health();
     assert!(!health.is_healthy());
     assert!(health.last_error.as_ref().unwrap().contains(expect), "{health:?}");
-    assert!(health.since.is_some() && health.late == 1);
+    assert!(health.since.is_some() && health.late == 1, "{health:?}");
     assert!(health.queued > 0 && health.durable_seq < health.last_seq, "{health:?}");
     assert!(health.durable_seq >= durable_before);
     assert_eq!(look(&store, T1, &session(T1, "1999"), START).unwrap().account, A, "H10: memory serves");
@@ -39,6 +40,55 @@ fn breaks_and_heals(break_it: &'static str, repair_it: &'static str, expect: &st
 fn a_full_disk_is_waited_out() {
     // The real SQLITE_FULL, from SQLite's own bound on the file.
     breaks_and_heals("PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", "no room to write");
+}
+
+#[test]
+fn b15_no_turn_waits_for_a_disk_that_is_known_to_refuse() {
+    let place = place();
+    let store = open(&place.path, START);
+    serve(&store, T1, &session(T1, "before"), A, START);
+    durable(&store);
+    run_raw(&store, "PRAGMA query_only = 1");
+    // The first ones to wait are let go when the disk refuses, later ones do not begin to wait.
+    for i in 0..10 {
+        let (_, seq) = serve(&store, T1, &session(T1, &i.to_string()), A, START);
+        let ended = smol::block_on(crate::clock::within(LONG, store.commit(seq, 2 * LONG)));
+        assert_eq!(ended, Some(Commit::Late), "waited though the store knew that the disk refuses");
+    }
+    let health = store.health();
+    assert!(!health.is_healthy() && health.late == 10 && health.queued >= 10, "{health:?}");
+    run_raw(&store, "PRAGMA query_only = 0");
+    durable(&store);
+    let (_, seq) = serve(&store, T1, &session(T1, "after"), A, START);
+    assert_eq!(smol::block_on(store.commit(seq, LONG)), Commit::Committed, "the disk is waited for again");
+    assert_eq!(count(&store, "SELECT count(*) FROM bindings"), 12);
+}
+
+#[test]
+fn a_failure_that_passes_is_waited_out() {
+    use rusqlite::ffi;
+    let place = place();
+    // No thread: the outcomes of its commits are said by hand.
+    let (store, mut conn) = Store::load(&place.path, CAPS, START).unwrap();
+    let shared = Arc::clone(&store.writer.shared);
+    let (_, seq) = serve(&store, T1, &session(T1, "s"), A, START);
+    let fails = |code| {
+        let batch = shared.lock().queue.take(usize::MAX);
+        assert!(!shared.settle(batch, Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))));
+        smol::block_on(smol::future::poll_once(store.durable().wait_for(seq)))
+    };
+    assert_eq!(fails(ffi::SQLITE_BUSY), None);
+    assert_eq!(fails(ffi::SQLITE_NOMEM), None);
+    for code in [ffi::SQLITE_FULL, ffi::SQLITE_READONLY, ffi::SQLITE_IOERR, ffi::SQLITE_CORRUPT, ffi::SQLITE_CANTOPEN] {
+        assert_eq!(fails(code), Some(Waited::Refused), "{code}");
+    }
+    // Nothing was lost by it, and the first commit that succeeds makes an end of it.
+    let batch = shared.lock().queue.take(usize::MAX);
+    let result = crate::store::apply::commit(&mut conn, &batch);
+    assert!(shared.settle(batch, result));
+    assert_eq!(smol::block_on(store.commit(seq, Duration::ZERO)), Commit::Committed);
+    let (_, next) = serve(&store, T1, &session(T1, "t"), A, START);
+    assert_eq!(smol::block_on(smol::future::poll_once(store.durable().wait_for(next))), None);
 }
 
 #[test]

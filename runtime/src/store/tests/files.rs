@@ -39,6 +39,18 @@ fn t2_a_file_that_is_deleted_while_it_is_open_is_reported() {
     assert!(store.health().is_healthy());
 }
 
+#[test]
+fn t2_a_file_that_is_deleted_just_before_the_stop_is_reported_by_it() {
+    let place = place();
+    let store = open(&place.path, START);
+    serve(&store, T1, &session(T1, "s"), A, START);
+    fs::remove_file(&place.path).unwrap();
+    // Nobody looked in between.
+    assert!(store.health().is_healthy());
+    let health = smol::block_on(store.shutdown());
+    assert!(health.last_error.as_ref().is_some_and(|e| e.contains("deleted or replaced")), "{health:?}");
+}
+
 fn filled(path: &Path) {
     let store = open(path, START);
     for i in 0..500 {

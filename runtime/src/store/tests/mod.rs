@@ -6,6 +6,7 @@ mod failures;
 mod files;
 mod measure;
 mod migrations;
+mod pins;
 mod queue;
 mod sqlite;
 
@@ -13,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use homing_core::ids::{AccountId, Seq, TenantId};
-use homing_core::key::{Keys, SignalKind};
+use homing_core::ids::{AccountId, PoolId, Seq, TenantId};
+use homing_core::key::{ConversationScope, Keys, SignalKind};
+use homing_core::pin::{AnchorKind, PIN_TTL, Pinned, anchor_digest};
 use homing_core::row::{Row, View};
 use homing_core::settings::Caps;
 use homing_core::store::{Answer, Completion, Op, Subject};
@@ -64,6 +66,34 @@ pub(super) fn look(store: &Store, tenant: TenantId, keys: &Keys, now: Time) -> O
     }
 }
 
+/// The key of a conversation in a pool.
+pub(super) fn conversation(tenant: TenantId, pool: PoolId, value: &str) -> Keys {
+    let scope = ConversationScope { pool, api_key: &format!("user:usr_{}", tenant.0), model: "model" };
+    Keys::conversation(&scope, &[value.as_bytes()], &[]).unwrap()
+}
+
+/// Records that the account issued this id to the tenant.
+pub(super) fn pin(store: &Store, tenant: TenantId, id: &str, account: AccountId, now: Time) -> Seq {
+    let issued = anchor_digest(AnchorKind::Response, id.as_bytes());
+    let none = Keys::default();
+    let subject = Subject { issued, ..Subject::new(tenant, &none) };
+    match store.answer(subject, Op::Record { account, seen: None }, now) {
+        Answer::Recorded(seq) => seq,
+        other => panic!("a record was answered with {other:?}"),
+    }
+}
+
+/// What an id is pinned to.
+pub(super) fn pinned(store: &Store, tenant: TenantId, id: &str, now: Time) -> Pinned {
+    let anchors = [anchor_digest(AnchorKind::Response, id.as_bytes()).unwrap()];
+    let none = Keys::default();
+    let subject = Subject { anchors: &anchors, ..Subject::new(tenant, &none) };
+    match store.answer(subject, Op::FindPins, now) {
+        Answer::Pins { found, .. } => found,
+        other => panic!("a look for pins was answered with {other:?}"),
+    }
+}
+
 /// Reserves and completes, as one served turn does; the change the turn rests on.
 pub(super) fn serve(store: &Store, tenant: TenantId, keys: &Keys, account: AccountId, now: Time) -> (Completion, Seq) {
     let Answer::Looked { view, epoch } = store.answer(Subject::new(tenant, keys), Op::Look, now) else {
@@ -83,9 +113,14 @@ pub(super) fn serve(store: &Store, tenant: TenantId, keys: &Keys, account: Accou
     }
 }
 
+/// Waits until everything is on disk, also on one that has just been mended.
 pub(super) fn durable(store: &Store) {
     let last = store.health().last_seq;
-    assert_eq!(smol::block_on(store.commit(last, LONG)), Commit::Committed);
+    let began = std::time::Instant::now();
+    while smol::block_on(store.commit(last, LONG)) != Commit::Committed {
+        assert!(began.elapsed() < LONG, "{:?}", store.health());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// All rows as a restart may give them back: in order, with the life that was stored.

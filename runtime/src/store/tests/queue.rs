@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use homing_core::ids::{Epoch, Generation, RowId};
+use homing_core::pin::Pin;
 use homing_core::row::{Change, EpochScope, RowKeys, State};
 use proptest::prelude::*;
 
@@ -75,6 +76,33 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (0..6_u64).prop_map(Event::Delete),
         2 => (1..4_usize, any::<bool>()).prop_map(|(max, fails)| Event::Write { max, fails }),
     ]
+}
+
+fn a_pin(id: &str) -> Pin {
+    let anchor = anchor_digest(AnchorKind::Response, id.as_bytes()).unwrap();
+    Pin { anchor, tenant: T1, account: A, expires: START }
+}
+
+#[test]
+fn pins_no_disk_has_seen_need_no_deletion() {
+    let mut queue = Queue::new(RowId(1));
+    let (new, old) = (a_pin("new"), a_pin("old"));
+    queue.push(vec![Change::PutPin(old)], Seq(1));
+    assert_eq!(queue.take(9).up_to, Seq(1));
+    queue.push(vec![Change::PutPin(new), Change::DropPin(new.anchor), Change::DropPin(old.anchor)], Seq(4));
+    assert_eq!(queue.len(), 1);
+    // One that is deleted, recorded and deleted again is still on the disk.
+    queue.push(vec![Change::PutPin(old), Change::DropPin(old.anchor)], Seq(6));
+    let batch = queue.take(9);
+    assert_eq!(batch.changes, [(Seq(4), Change::DropPin(old.anchor))]);
+    assert_eq!(batch.up_to, Seq(6));
+    // Whether a batch that failed reached the disk nobody knows.
+    queue.push(vec![Change::PutPin(new)], Seq(7));
+    let failed = queue.take(9);
+    queue.push(vec![Change::PutPin(old)], Seq(8));
+    queue.put_back(failed);
+    queue.push(vec![Change::DropPin(new.anchor), Change::DropPin(old.anchor)], Seq(10));
+    assert_eq!(queue.take(9).changes, [(Seq(7), Change::DropPin(new.anchor))]);
 }
 
 proptest! {
