@@ -63,10 +63,10 @@ fn worlds_with_one_print_go_on_alike() {
         ..Scope::tiny_shared()
     };
     assert!(small.only_orders_past() && !clock.only_orders_past());
-    let tinies = [(&Scope::tiny(), 32), (&Scope::tiny_shared(), 32)];
-    for (scope, sample) in tinies.into_iter().chain([(&small, 8), (&two, 4), (&clock, 8), (&away, 4)]) {
+    let tinies = [(&Scope::tiny(), 8), (&Scope::tiny_shared(), 8)];
+    for (scope, sample) in tinies.into_iter().chain([(&small, 4), (&two, 2), (&clock, 4), (&away, 2)]) {
         let compared = compare(scope, sample);
-        assert!(compared > 400, "only {compared} worlds were compared");
+        assert!(compared > 500, "only {compared} worlds were compared");
     }
 }
 

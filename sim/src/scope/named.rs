@@ -44,10 +44,17 @@ impl Scope {
         }
     }
 
+    /// For a night and as much memory as there is: three requests at once, failures, hang-ups, late and lost messages as well.
+    #[must_use]
+    pub fn night() -> Self {
+        let budget = Budget { faults: 3, fails: 1, lost_requests: 1, delays: 1, leaves: 1, ..Self::small().budget };
+        Self { name: "night", open: 3, budget, ..Self::small() }
+    }
+
     /// All of them, the smallest first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        vec![Self::tiny(), Self::tiny_shared(), Self::small()]
+        vec![Self::tiny(), Self::tiny_shared(), Self::small(), Self::night()]
     }
 
     /// The scope with this name.
