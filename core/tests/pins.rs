@@ -403,3 +403,16 @@ fn t2_restored_pins_are_the_pins_that_were() {
     assert_eq!(w.pinned(ADA, &["r1"]), Pinned::At { account: A, anchor: 0 }, "the first one stands");
     assert_eq!(w.table.take_changes().0, []);
 }
+
+#[test]
+fn b12_a_refused_completion_without_an_anchor_records_nothing() {
+    let mut w = World::new();
+    let step = w.start(w.request("s"));
+    let step = w.stored(step);
+    w.table.erase(Scope::Tenant(ADA));
+    let step = w.go(step, Reply::Served { issued: false });
+    let refused = w.does(&step);
+    assert_eq!(refused, Answer::Refused(Refusal::Erased));
+    let step = w.go(step, Reply::Store(refused));
+    assert_eq!((step.effect, step.note), (Effect::Done(Outcome::Served), Note::Unwritten(Refusal::Erased)));
+}

@@ -270,3 +270,14 @@ fn t3_a_guess_does_not_turn_the_round_robin_and_fails_over() {
     assert_eq!(next.turn.reason(), Reason::Guessed);
     assert_eq!(w.run(Request::new(ADA, START)).dialled, [A], "it is still the first one's turn");
 }
+
+#[test]
+fn r2_a_model_that_the_pool_refuses_is_not_offered_to_other_pools() {
+    let mut w = World::new();
+    let pool = PoolId(7);
+    w.fleet.assign(A, &[pool]);
+    w.fails(A, &[Failure::ModelRefused]);
+    let model = Some(homing_core::fleet::ModelId::of("m"));
+    let end = w.run(Request { pool, model, ..w.request("s") });
+    assert_eq!((end.dialled, end.outcome), (vec![A], Outcome::Relay), "the others would serve it, but not this pool");
+}

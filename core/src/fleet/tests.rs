@@ -215,3 +215,33 @@ fn a_model_that_every_usable_account_refuses_is_no_matter_of_waiting() {
     f.set(B, Standing::NeedsLogin);
     assert_eq!(f.out(PoolId::DEFAULT, model, T0), Out::Later, "nobody is left to refuse it");
 }
+
+#[test]
+fn r2_a_failure_within_the_window_adds_nothing_and_one_at_its_end_does() {
+    let cools_until = |f: &Fleet| f.get(A).and_then(|a| a.cooling).map(|bar| bar.until);
+    let mut f = fleet();
+    f.failed(A, SERVER, None, T0, T0);
+    let end = T0.plus(Millis::secs(2));
+    assert_eq!(cools_until(&f), Some(end));
+    // Began and ended within the window: the same trouble.
+    let within = Time(end.0 - 1);
+    f.failed(A, SERVER, None, T0, within);
+    assert_eq!(cools_until(&f), Some(end));
+    // The window is over at its very end: another trouble, held twice as long.
+    f.failed(A, SERVER, None, T0, end);
+    assert_eq!(cools_until(&f), Some(end.plus(Millis::secs(4))));
+}
+
+#[test]
+fn r2_a_pick_that_was_no_probe_does_not_become_one() {
+    let mut f = fleet();
+    let tried = Tried::default();
+    let chosen = choice(None, &tried, T0);
+    let pick = f.choose(&chosen).unwrap();
+    assert!(!pick.probe && f.stands(pick, &chosen));
+    let reset = T0.plus(Millis::secs(5));
+    f.failed(pick.account, Failure::QuotaSpent { until: Some(reset) }, None, T0, T0);
+    let later = choice(None, &tried, reset);
+    assert!(!f.stands(pick, &later), "who goes now finds out: that is chosen anew");
+    assert!(f.stands(super::Pick { probe: true, ..pick }, &later));
+}
