@@ -1,7 +1,7 @@
 //! What a client is told when every account is out (R4).
 
 use super::{Account, Bar, Fleet, ModelId, Standing};
-use crate::ids::PoolId;
+use crate::ids::{AccountId, PoolId};
 use crate::time::{Millis, Time};
 
 /// An account expected back within this time is worth waiting for.
@@ -32,7 +32,17 @@ impl Fleet {
     /// The most useful answer now for a request of the pool for `model`.
     #[must_use]
     pub fn out(&self, pool: PoolId, model: Option<ModelId>, now: Time) -> Out {
-        let all = || self.accounts.iter().filter(|a| a.is_in(pool));
+        self.out_among(|account| account.is_in(pool), model, now)
+    }
+
+    /// The most useful answer where only this account may serve: what keeps it, and for how long (R1).
+    #[must_use]
+    pub fn out_of(&self, id: AccountId, pool: PoolId, model: Option<ModelId>, now: Time) -> Out {
+        self.out_among(|account| account.id == id && account.is_in(pool), model, now)
+    }
+
+    fn out_among(&self, asked: impl Fn(&Account) -> bool, model: Option<ModelId>, now: Time) -> Out {
+        let all = || self.accounts.iter().filter(|a| asked(a));
         if all().all(|a| a.standing == Standing::Gone) {
             return Out::Empty;
         }

@@ -191,11 +191,12 @@ impl Turn {
     /// R4.
     pub(super) fn all_out(mut self, env: &mut Env<'_>) -> Step {
         self.end_probe(env);
-        let out = env.fleet.out(self.request.pool, self.request.model, env.now);
-        if self.request.pin.is_some() {
-            let anchor = self.anchor;
+        let (pool, model) = (self.request.pool, self.request.model);
+        if let Some(pin) = self.request.pin {
+            let (anchor, out) = (self.anchor, env.fleet.out_of(pin, pool, model, env.now));
             return self.done(Outcome::PinOut { anchor, out }, Note::PinOut(out));
         }
+        let out = env.fleet.out(pool, model, env.now);
         self.done(Outcome::Out(out), Note::AllOut(out))
     }
 }
