@@ -417,3 +417,22 @@ fn b12_a_refused_completion_without_an_anchor_records_nothing() {
     let step = w.go(step, Reply::Store(refused));
     assert_eq!((step.effect, step.note), (Effect::Done(Outcome::Served), Note::Unwritten(Refusal::Erased)));
 }
+
+/// Found by the simulator: the second completion saw the erasure and forgot to wait for the pin that the first had recorded.
+#[test]
+fn b15_a_success_written_twice_waits_for_its_pin_also_when_a_row_was_cleared_in_between() {
+    let mut w = World::new();
+    w.bound(&header("s"), A);
+    w.issued = Some(anchor("r1"));
+    let step = w.start(w.request("s"));
+    let step = w.stored(step);
+    let step = w.go(step, Reply::Served { issued: true });
+    w.does(&step);
+    let recorded = w.table.seq();
+    let row = w.row(&header("s")).map(|row| row.id).unwrap();
+    w.table.erase(Scope::Row(ADA, row));
+    let step = w.go(step, Reply::Store(Answer::Unknown));
+    let step = w.stored(step);
+    let Effect::Commit(seq) = step.effect else { panic!("{:?}", step.effect) };
+    assert!(seq >= recorded, "{seq:?} is before {recorded:?}");
+}

@@ -89,13 +89,13 @@ impl Table {
         seen: Option<Epoch>,
         now: Time,
     ) -> Seq {
-        let erased = self.erased.get(&EpochScope::Tenant(tenant)).copied().unwrap_or_default();
-        if seen.is_some_and(|seen| erased > seen) {
-            return Seq(0);
-        }
         if self.pins.get(&anchor).is_some_and(|pin| pin.live(now)) {
             // Whoever asks again may have been told nothing: it waits for all that is queued, this pin among it.
             return self.seq;
+        }
+        let erased = self.erased.get(&EpochScope::Tenant(tenant)).copied().unwrap_or_default();
+        if seen.is_some_and(|seen| erased > seen) {
+            return Seq(0);
         }
         if self.pins.take(&anchor).is_some() {
             self.pin_changed(Change::DropPin(anchor));
