@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The texts of the actions stand next to the choices, so that a version that numbers its choices differently can still follow
-//! the file ([`follow`]). Everything a picture shows is in the file: it can be shown without running anything.
+//! the file ([`follow()`]). Everything a picture shows is in the file: it can be shown without running anything.
 
 mod file;
 mod follow;
