@@ -19,6 +19,7 @@ use crate::event::{Cause, Event, FIRST, ProcessId, TurnId};
 use crate::scope::StoreKind;
 use crate::shared::Shared;
 
+pub(crate) use story::view_of;
 pub use story::{Attempt, Story};
 
 /// What a record needs to know besides the event.

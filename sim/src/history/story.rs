@@ -130,16 +130,7 @@ impl Story {
     /// The row as the store last told it, and whether the turn lost a race for it.
     #[must_use]
     pub fn last_view(&self) -> Option<View> {
-        match self.told.last()?.1 {
-            Answer::Looked { view, .. } | Answer::Lost(view) => view,
-            Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
-            Answer::Pins { .. }
-            | Answer::Recorded(_)
-            | Answer::Refused(_)
-            | Answer::Completed { .. }
-            | Answer::Raced
-            | Answer::Unknown => None,
-        }
+        view_of(&self.told.last()?.1)
     }
 
     /// The attempt that is under way, also while it waits to be repeated.
@@ -244,5 +235,19 @@ impl Story {
         for key in self.request.keys.iter().filter(|k| row.is_some_and(|row| row.keys.has(&k.digest))) {
             self.held.add(key);
         }
+    }
+}
+
+/// The row an answer speaks of.
+pub(crate) const fn view_of(answer: &Answer) -> Option<View> {
+    match *answer {
+        Answer::Looked { view, .. } | Answer::Lost(view) => view,
+        Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
+        Answer::Pins { .. }
+        | Answer::Recorded(_)
+        | Answer::Refused(_)
+        | Answer::Completed { .. }
+        | Answer::Raced
+        | Answer::Unknown => None,
     }
 }

@@ -31,10 +31,9 @@ mod t3_guess;
 
 use homing_core::ids::AccountId;
 use homing_core::row::{Row, View};
-use homing_core::store::Answer;
 
 use crate::event::Event;
-use crate::history::Story;
+use crate::history::{Story, view_of};
 use crate::world::Moment;
 
 /// What an oracle says of one event: nothing, or what is wrong.
@@ -96,20 +95,6 @@ pub fn see(event: &Event, moment: &Moment<'_>) -> Result<(), (&'static str, Stri
 /// `Err` with the text unless the condition holds.
 fn must(holds: bool, text: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(text()) }
-}
-
-/// The row an answer speaks of.
-const fn view_of(answer: &Answer) -> Option<View> {
-    match *answer {
-        Answer::Looked { view, .. } | Answer::Lost(view) => view,
-        Answer::Reserved(view) | Answer::Found(view) | Answer::Pended(view) => Some(view),
-        Answer::Pins { .. }
-        | Answer::Recorded(_)
-        | Answer::Refused(_)
-        | Answer::Completed { .. }
-        | Answer::Raced
-        | Answer::Unknown => None,
-    }
 }
 
 /// Whether all that happened is that a longer life was written down: housekeeping, which may happen to any row.
